@@ -12,15 +12,15 @@
 
 enum { EVERY_MS = 5000, LAST_MS = 500 };
 
-/* Left to the thread where that hangs. */
+/* Shared by the caller and the thread that writes. The last of the two frees it. */
 struct metrics {
     char *file, *temporary, *path;
-    struct worker_shared shared; /* by the thread that writes */
-    zkl_session *session;        /* NULL: about to be closed */
+    struct worker_shared shared; /* its lock guards the members below, but .gauges and .said */
+    zkl_session *session;        /* NULL: it is about to be closed */
     const struct metrics_gauge *gauges;
-    char *last;   /* what is to be written then */
-    bool told;    /* of a failure */
-    bool written; /* the last, or it failed */
+    char *last;   /* the last text; set when .session becomes NULL */
+    bool said;    /* a message has said that the last write failed */
+    bool written; /* .last was written, or that failed */
 };
 
 static void metrics_unref(struct metrics *m)
@@ -42,7 +42,8 @@ static void append_gauge(GString *text, const char *labels, const char *name, co
                            labels, value);
 }
 
-/* Appends what is ours with the labels of another gauge, as the library has written them. */
+/* Appends the gauges that the library does not have. Takes their labels from a gauge that the
+ * library has written. last: the session is closed next, and zkl ends with status. */
 static void append_ours(GString *text, const struct metrics *m, bool last, int status)
 {
     static const char like[] = "\nzkl_connected{";
@@ -52,7 +53,7 @@ static void append_ours(GString *text, const struct metrics *m, bool last, int s
 
     *strrchr(labels, '}') = 0;
     if (last)
-        end[-1] = '0'; /* the session is closed next */
+        end[-1] = '0'; /* zkl_connected */
     for (const struct metrics_gauge *g = m->gauges; g && g->name; g++)
         append_gauge(text, labels, g->name, g->help, atomic_load(&g->value));
     append_gauge(text, labels, "zkl_written_timestamp_seconds", "When this file was written.", now);
@@ -62,14 +63,15 @@ static void append_ours(GString *text, const struct metrics *m, bool last, int s
     append_gauge(text, labels, "zkl_exit_status", "The exit status of zkl.", status);
 }
 
-static char *render(const struct metrics *m, bool last, int status)
+/* Returns the text of the file. */
+static char *render_metrics(const struct metrics *m, bool last, int status)
 {
     const zkl_label label = {"path", m->path};
     GString *text = g_string_new(NULL);
     gsize size;
     int length = 0;
 
-    /* Between two calls it may become longer. */
+    /* The text may become longer between two calls. */
     do {
         size = (gsize)length + 1;
         g_string_set_size(text, (gsize)length);
@@ -86,17 +88,18 @@ static char *metrics_temporary(const char *file)
     return g_strdup_printf("%s.%d", file, (int)getpid());
 }
 
-/* Whether name is a device, say, or a link, as /dev/stdout is one: a rename would remove it. */
-static bool is_no_file(const char *name)
+/* Whether name is something else than a regular file, for example a device, or a link as
+ * /dev/stdout. A rename would remove that. */
+static bool is_not_regular(const char *name)
 {
     struct stat found;
 
     return lstat(name, &found) == 0 && !S_ISREG(found.st_mode);
 }
 
-/* Replaces the file in one step for its reader. A reader of another user, as the node exporter is,
- * may read it. */
-static bool replace(const struct metrics *m, const char *text)
+/* Replaces the file by a rename, so that no reader sees a part of it. Other users may read it, as
+ * the node exporter does. Returns false with errno set if that fails. */
+static bool replace_file(const struct metrics *m, const char *text)
 {
     const int fd = open(m->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
@@ -112,19 +115,19 @@ static bool replace(const struct metrics *m, const char *text)
     return false;
 }
 
-/* Writes the file, without the lock. One message is enough, since nothing else depends on the
- * file. */
+/* Writes the file, or says why not: once for a row of failures. The caller does not hold the lock,
+ * because a write may hang. */
 static void write_text(struct metrics *m, const char *text)
 {
     const char *why = NULL;
 
-    if (is_no_file(m->file))
+    if (is_not_regular(m->file))
         why = "not a regular file";
-    else if (!replace(m, text))
+    else if (!replace_file(m, text))
         why = g_strerror(errno);
-    if (why && !m->told)
+    if (why && !m->said)
         say("--metrics-file: %s: %s", m->file, why);
-    m->told = why != NULL;
+    m->said = why != NULL;
 }
 
 void metrics_write(const char *file, const char *text)
@@ -135,6 +138,7 @@ void metrics_write(const char *file, const char *text)
     write_text(&m, text);
 }
 
+/* The thread: writes every EVERY_MS ms until the session is about to be closed, and then .last. */
 static void *keep_writing(void *data)
 {
     struct metrics *m = data;
@@ -142,7 +146,7 @@ static void *keep_writing(void *data)
     pthread_mutex_lock(&m->shared.lock);
     while (m->session) {
         const struct timespec until = worker_after_ms(EVERY_MS);
-        g_autofree char *text = render(m, false, GO_ON);
+        g_autofree char *text = render_metrics(m, false, GO_ON);
         pthread_mutex_unlock(&m->shared.lock);
         write_text(m, text);
         pthread_mutex_lock(&m->shared.lock);
@@ -174,7 +178,7 @@ struct metrics *metrics_begin(const char *file, const char *path, zkl_session *s
     if (worker_start(NULL, keep_writing, m) == 0)
         return m;
     say("--metrics-file: the system refuses a thread");
-    m->shared.users = 1;
+    m->shared.users = 1; /* the caller: there is no thread */
     metrics_unref(m);
     return NULL;
 }
@@ -186,7 +190,7 @@ void metrics_end(struct metrics *m, int status)
     if (!m)
         return;
     pthread_mutex_lock(&m->shared.lock);
-    m->last = render(m, true, status);
+    m->last = render_metrics(m, true, status);
     m->session = NULL;
     pthread_cond_broadcast(&m->shared.changed);
     while (!m->written && worker_await(&m->shared.changed, &m->shared.lock, &until))

@@ -9,8 +9,8 @@
 
 struct metrics;
 
-/* A number of the caller's own, which it may change at any time; a counter, if its name ends in
- * _total. */
+/* A number of the caller's own, which the caller may change at any time. It is a counter if its
+ * name ends in _total, and else a gauge. */
 struct metrics_gauge {
     const char *name; /* NULL: the end of a list */
     const char *help;
@@ -22,11 +22,11 @@ struct metrics_gauge {
 struct metrics *metrics_begin(const char *file, const char *path, zkl_session *session,
                               const struct metrics_gauge *gauges);
 
-/* Replaces file by text, once; or says why not. */
+/* Replaces the file by one with that text. If that fails, says why. */
 void metrics_write(const char *file, const char *text);
 
-/* Writes what there is a last time: that there is no connection any more, and that zkl ends with
- * that status; GO_ON: it goes on with another session. NULL is ignored. */
+/* Writes the file a last time: there is no connection any more, and zkl ends with that status.
+ * GO_ON: zkl goes on with another session. Waits a moment at most. m NULL is ignored. */
 void metrics_end(struct metrics *m, int status);
 
 #endif

@@ -1,5 +1,6 @@
-/* zkl once: the command is run if the work at a path is due, and its success is recorded with the
- * release of the lock. Or what is recorded is shown, or deleted. */
+/* zkl once: runs the command if the work at a path is due. Records the command's success in the
+ * transaction that releases the lock. With --status it shows the record, with --reset it deletes
+ * it. */
 #include "command_line.h"
 #include "connect.h"
 #include "contenders.h"
@@ -12,30 +13,31 @@
 #include <signal.h>
 #include <stdio.h>
 
-/* No exit status. */
+/* -E was not given; no exit status has this value. */
 #define E_NOT_GIVEN INT_MIN
 
 struct once {
     struct lock_options options;
     int64_t period_ms; /* 0: once for all */
-    int64_t slack_ms;  /* 0: the library's */
+    int64_t slack_ms;  /* 0: the library's default */
     char *calendar;    /* NULL: none */
     char *zone;        /* NULL: UTC */
-    int64_t late_ms;   /* 0: the library's */
+    int64_t late_ms;   /* 0: the library's default */
     gboolean status, reset, json;
-    int done_status; /* when another run counts */
+    int done_status; /* the exit status if another run counts */
     zkl_once *once;
     zkl_op *op;
 
-    /* Another thread writes the record, so that the main one hears signals: */
+    /* A thread writes the record, while the main one waits for that and for signals: */
     struct events *events;
     const zkl_grant *grant;
     pthread_t writer;
-    bool writes;
-    zkl_error error; /* its code is 0: it is written */
-    atomic_bool written;
+    bool writes;         /* .writer was started */
+    zkl_error error;     /* why the record was not written; code 0: it was */
+    atomic_bool written; /* the thread has tried, with .error as the result */
 };
 
+/* Makes the library's handle. Returns 0, or an error of the library. */
 static int once_make(void *self, zkl_session *session)
 {
     struct once *o = self;
@@ -52,6 +54,7 @@ static int once_make(void *self, zkl_session *session)
     return zkl_once_new(&o->once, session, o->options.hold.path, &options);
 }
 
+/* Begins to acquire the lock, if the work is due. */
 static int once_seek(void *self, int64_t timeout_ms, struct attempt *attempt)
 {
     struct once *o = self;
@@ -83,7 +86,8 @@ static void once_close(void *self)
     zkl_once_free(o->once);
 }
 
-static int once_is_done(void *self)
+/* Ends if another run counts: with -v says which. Returns the exit status for that. */
+static int once_end_as_done(void *self)
 {
     const struct once *o = self;
     g_autoptr(zkl_once_run) run = NULL;
@@ -95,6 +99,7 @@ static int once_is_done(void *self)
     return o->done_status;
 }
 
+/* The thread: records the run. */
 static void *once_write(void *data)
 {
     struct once *o = data;
@@ -106,8 +111,8 @@ static void *once_write(void *data)
     return NULL;
 }
 
-/* 0 when that is done, or the signal that asks us to end first. The end of the guard is none, as it
- * has nothing left to do. */
+/* Waits until the record is written. Returns 0; or the signal that asks us to end, if that comes
+ * first. SIGCHLD does not ask: it says that the guard has ended, which has nothing left to do. */
 static int once_await_written(struct once *o)
 {
     int signo = SIGCHLD;
@@ -117,8 +122,9 @@ static int once_await_written(struct once *o)
     return signo;
 }
 
-/* A command that failed leaves the work to the next one. So does one that was asked to end, even if
- * it says that it succeeded: it may have left half of the work. */
+/* Records the run of a command that has ended with status, if it succeeded. Otherwise the work is
+ * left to the next caller. It is too if the command was asked to end by the signal asked, even if
+ * its status says success: it may have done half of the work. Returns the exit status. */
 static int once_record_run(void *self, const zkl_grant *grant, int status, int asked)
 {
     struct once *o = self;
@@ -145,17 +151,18 @@ static const struct acquire_ops once_ops = {.open = once_make,
                                             .seek = once_seek,
                                             .node = once_node,
                                             .give_up = once_give_up,
-                                            .done = once_is_done,
+                                            .done = once_end_as_done,
                                             .end = once_record_run,
                                             .close = once_close};
 
-/* ---- what is recorded ---- */
+/* ---- --status and --reset ---- */
 
 enum { LATE_MS = 3600000 };
 
 static const char STATE_OVERDUE[] = "overdue";
 
-/* Writes when it was run last and when it is due, for a rule to compare with the present. */
+/* Writes --metrics-file: when the work was run last, and when it is due. An alert compares these
+ * times with the present. */
 static void once_write_metrics(const struct once *o, const zkl_once_run *run)
 {
     g_autoptr(GString) label = g_string_new(o->options.hold.path);
@@ -180,17 +187,19 @@ static void once_write_metrics(const struct once *o, const zkl_once_run *run)
     metrics_write(o->options.metrics_file, text->str);
 }
 
-/* By the clock of this host, since nobody here has one of the servers. */
+/* Returns the state of the work at present, by the clock of this host: the servers' is not known
+ * here. */
 static const char *once_state(const struct once *o, const zkl_once_run *run)
 {
     const int64_t late_ms = o->late_ms != 0 ? o->late_ms : LATE_MS;
-    const int64_t since_ms = g_get_real_time() / 1000 - run->due_ms;
+    const int64_t overdue_ms = g_get_real_time() / 1000 - run->due_ms;
 
-    if (run->due_ms == 0 || since_ms < 0)
+    if (run->due_ms == 0 || overdue_ms < 0)
         return "done";
-    return since_ms > late_ms ? STATE_OVERDUE : "due";
+    return overdue_ms > late_ms ? STATE_OVERDUE : "due";
 }
 
+/* Shows the record for --status. Returns the exit status. */
 static int once_show(const struct once *o, int64_t timeout_ms)
 {
     const char *path = o->options.hold.path;
@@ -217,6 +226,7 @@ static int once_show(const struct once *o, int64_t timeout_ms)
     return STATUS_OK;
 }
 
+/* Shows the record for --status, or deletes it for --reset. Returns the exit status. */
 static int once_look_at_record(struct once *o)
 {
     const struct settings *settings = o->options.hold.settings;
@@ -237,14 +247,15 @@ static int once_look_at_record(struct once *o)
     return status;
 }
 
-/* ---- the line ---- */
+/* ---- the command line ---- */
 
-/* What was given as text. */
+/* The options that are times, as text; NULL: not given. */
 struct once_times {
     char *every, *slack, *late;
 };
 
-static const char *once_wrong_words(const struct once *o, const struct once_times *t)
+/* Returns what is wrong with the options together; NULL: nothing. */
+static const char *once_wrong_options(const struct once *o, const struct once_times *t)
 {
     if (o->calendar && t->every)
         return "--at and --every exclude each other";
@@ -265,7 +276,8 @@ static const char *once_wrong_words(const struct once *o, const struct once_time
     return NULL;
 }
 
-static int once_check_times(struct once *o, const struct once_times *t)
+/* Parses the times. Returns GO_ON, or a status after a message. */
+static int once_parse_times(struct once *o, const struct once_times *t)
 {
     int status = option_time("--every", t->every, &o->period_ms);
 
@@ -273,7 +285,7 @@ static int once_check_times(struct once *o, const struct once_times *t)
         status = option_time("--slack", t->slack, &o->slack_ms);
     if (status == GO_ON)
         status = option_time("--late", t->late, &o->late_ms);
-    const char *wrong = status == GO_ON ? once_wrong_words(o, t) : NULL;
+    const char *wrong = status == GO_ON ? once_wrong_options(o, t) : NULL;
     return wrong ? fail(STATUS_USAGE, "%s", wrong) : status;
 }
 
@@ -315,7 +327,7 @@ static int once_parse_line(struct once *o, struct settings *settings, int argc, 
     if (status == GO_ON)
         status = command_line_operand(&line, "PATH", &o->options.hold.path);
     if (status == GO_ON)
-        status = once_check_times(o, &times);
+        status = once_parse_times(o, &times);
     if (status == GO_ON && (o->status || o->reset))
         return line.argc > 1 || line.raw.shell_command
                    ? fail(STATUS_USAGE, "--%s: runs no command", o->status ? "status" : "reset")

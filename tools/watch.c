@@ -1,8 +1,8 @@
-/* zkl watch: the queue of one path as it changes: on a terminal drawn over and over, else a line
- * for each change or a JSON object for each snapshot.
+/* zkl watch: shows the queue of one path as it changes. A terminal is drawn again and again.
+ * Otherwise each change is a line, or each snapshot a JSON object.
  *
- * The library tells that something may have changed, a thread reads (reader.c), the main thread
- * writes. */
+ * A callback of the library says that something may have changed. Then a thread reads the queue
+ * (reader.c), and the main thread shows it. */
 #include "connect.h"
 #include "contenders.h"
 #include "json.h"
@@ -13,9 +13,9 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* What is shown: the last reading, and whether there is a connection. */
+/* What is shown at one time: the last reading, and whether there is a connection. */
 struct view {
-    struct reading *reading; /* NULL: none yet; without a queue: no such path */
+    struct reading *reading; /* NULL: none yet. If its .queue is NULL, the path does not exist */
     bool up;                 /* there is a connection */
     int64_t since_ms;        /* when .up last changed; ms since 1970 */
 };
@@ -25,14 +25,15 @@ static const zkl_queue *queue_of(const struct view *v)
     return v->reading ? v->reading->queue : NULL;
 }
 
+/* Whether the path did not exist at the last reading. */
 static bool is_missing(const struct view *v)
 {
     return v->reading && !v->reading->queue;
 }
 
-/* ---- a view as lines: what became of a queue between two snapshots ---- */
+/* ---- two views as lines: what has changed between them ---- */
 
-/* 2026-11-21T23:06:47.123Z */
+/* Appends a time in ms since 1970 as 2026-11-21T23:06:47.123Z. */
 static void append_time(GString *out, int64_t time_ms)
 {
     g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(time_ms / 1000);
@@ -41,14 +42,14 @@ static void append_time(GString *out, int64_t time_ms)
     g_string_append_printf(out, "%s.%03dZ", text, (int)(time_ms % 1000));
 }
 
-/* "TIME EVENT" */
-static void change_line(GString *out, int64_t time_ms, const char *event)
+/* Appends the line "TIME EVENT". */
+static void append_event(GString *out, int64_t time_ms, const char *event)
 {
     append_time(out, time_ms);
     g_string_append_printf(out, " %s\n", event);
 }
 
-/* In one piece: a blank would begin the next column. */
+/* Appends text as one column: its blanks become \x20. */
 static void append_word(GString *out, const char *text)
 {
     g_autoptr(GString) word = g_string_new(NULL);
@@ -58,7 +59,9 @@ static void append_word(GString *out, const char *text)
     g_string_append(out, word->str);
 }
 
-static void contender_line(GString *out, int64_t time_ms, const char *event, const zkl_contender *c)
+/* Appends the line of an event that concerns one contender. */
+static void append_contender(GString *out, int64_t time_ms, const char *event,
+                             const zkl_contender *c)
 {
     g_autofree char *host = contender_host(c), *owner = contender_owner(c);
     const char *client = contender_client(c);
@@ -72,6 +75,7 @@ static void contender_line(GString *out, int64_t time_ms, const char *event, con
     g_string_append_printf(out, " %s\n", owner);
 }
 
+/* Returns a table of a queue's contenders by the names of their nodes. */
 static GHashTable *changes_by_name(const zkl_queue *q)
 {
     GHashTable *table = g_hash_table_new(g_str_hash, g_str_equal);
@@ -84,67 +88,70 @@ static GHashTable *changes_by_name(const zkl_queue *q)
     return table;
 }
 
-/* The same one: a name may be used again, a token only by nodes that were made at once. */
-static const zkl_contender *changes_same(GHashTable *table, const zkl_contender *c)
+/* Finds c in the table of another snapshot; NULL: it is not there. A name alone may be used again
+ * by a later node, and nodes that one transaction makes share a token. */
+static const zkl_contender *changes_find_same(GHashTable *table, const zkl_contender *c)
 {
     const zkl_contender *found = g_hash_table_lookup(table, c->node);
 
     return found && found->token == c->token ? found : NULL;
 }
 
-static void compare(GString *out, int64_t time_ms, const zkl_contender *old,
-                    const zkl_contender *new)
+/* Appends what has changed of a contender; old NULL: it has come. */
+static void append_change(GString *out, int64_t time_ms, const zkl_contender *old,
+                          const zkl_contender *new)
 {
     const bool began = new->holds > (old ? old->holds : 0);
 
     if (!old || old->holds != new->holds)
-        contender_line(out, time_ms, new->holds ? "holds" : "waits", new);
+        append_contender(out, time_ms, new->holds ? "holds" : "waits", new);
     if (began && new->retains)
-        contender_line(out, time_ms, "retains", new);
+        append_contender(out, time_ms, "retains", new);
     if (contender_is_asked(new) && (!old || !contender_is_asked(old)))
-        contender_line(out, time_ms, "asked", new);
+        append_contender(out, time_ms, "asked", new);
 }
 
-/* Adds a line for each contender that left, then for each that came, holds now or was asked to give
- * up. NULL instead of a snapshot means an empty queue. */
-static void changes_between(GString *out, int64_t time_ms, const zkl_queue *old,
-                            const zkl_queue *new)
+/* Appends a line for each contender that left, then for each that came, holds now or was asked to
+ * give way. NULL instead of a snapshot means an empty queue. */
+static void append_changes(GString *out, int64_t time_ms, const zkl_queue *old,
+                           const zkl_queue *new)
 {
     g_autoptr(GHashTable) before = changes_by_name(old), after = changes_by_name(new);
 
     for (size_t i = 0; i < zkl_queue_count(old); i++) {
         const zkl_contender *c = zkl_queue_get(old, i);
 
-        if (!changes_same(after, c))
-            contender_line(out, time_ms, "left", c);
+        if (!changes_find_same(after, c))
+            append_contender(out, time_ms, "left", c);
     }
     for (size_t i = 0; i < zkl_queue_count(new); i++) {
         const zkl_contender *c = zkl_queue_get(new, i);
 
-        compare(out, time_ms, changes_same(before, c), c);
+        append_change(out, time_ms, changes_find_same(before, c), c);
     }
 }
 
-/* A line for each difference, as zkl-watch(1) has them; old may be the first, empty one. */
+/* Returns a line for each difference, as in zkl-watch(1). old has no reading if nothing was shown
+ * yet. */
 static GString *view_lines(const struct view *old, const struct view *new)
 {
     GString *out = g_string_new(NULL);
 
     if (old->up != new->up)
-        change_line(out, new->since_ms, new->up ? "connected" : "disconnected");
+        append_event(out, new->since_ms, new->up ? "connected" : "disconnected");
     if (!new->reading || new->reading == old->reading)
         return out;
     if (is_missing(old) && !is_missing(new))
-        change_line(out, new->reading->time_ms, "exists");
-    changes_between(out, new->reading->time_ms, queue_of(old), queue_of(new));
+        append_event(out, new->reading->time_ms, "exists");
+    append_changes(out, new->reading->time_ms, queue_of(old), queue_of(new));
     if (is_missing(new) && !is_missing(old))
-        change_line(out, new->reading->time_ms, "missing");
+        append_event(out, new->reading->time_ms, "missing");
     return out;
 }
 
 /* ---- a view as JSON ---- */
 
-/* A JSON object, with its newline. */
+/* Returns the view as a JSON object, with a newline. */
 static GString *view_json(const char *path, const struct view *v)
 {
     const zkl_queue *q = queue_of(v);
@@ -165,7 +172,7 @@ static GString *view_json(const char *path, const struct view *v)
 
 /* ---- a view on a terminal ---- */
 
-/* Takes time. */
+/* Appends the time of day, and frees time. */
 static void append_clock(GString *out, GDateTime *time)
 {
     g_autofree char *text = g_date_time_format(time, "%H:%M:%S");
@@ -201,7 +208,7 @@ static void append_title(GString *out, const char *path, const struct view *v)
     append_clock(out, g_date_time_new_now_local());
 }
 
-/* At most rows lines: a title, the table, and how many more there are. */
+/* Returns rows lines at most: a title, the table, and how many contenders it leaves out. */
 static GString *view_screen(const char *path, const struct view *v, int rows)
 {
     const zkl_queue *q = queue_of(v);
@@ -224,20 +231,19 @@ static GString *view_screen(const char *path, const struct view *v, int rows)
 
 /* ---- the watch ---- */
 
-/* The ages change, and what is written into a node is told by nobody. */
-#define TICK_MS 1000
-#define LOOK_MS 5000
+#define TICK_MS 1000 /* how often a terminal is drawn, because the contenders' ages change */
+#define LOOK_MS 5000 /* how often it reads without a change: no watch tells new data of a node */
 
 struct watch {
     struct onlooker onlooker; /* the first member */
     const char *path;
     gboolean once, json;
     struct events events;
-    zkl_watch *told; /* by the library */
+    zkl_watch *queue_watch;
     struct screen screen;
-    int64_t look_ms;         /* when a look is due without a change */
-    struct view view, shown; /* shown owns its reading too */
-    pthread_mutex_t lock;    /* guards what callbacks of the session write: */
+    int64_t look_ms;         /* by now_ms(): when to read again even without a change */
+    struct view view, shown; /* the present one, and the one printed last; each owns its reading */
+    pthread_mutex_t lock;    /* guards the members below, which callbacks of the session write: */
     bool up;
     int64_t since_ms;
 };
@@ -264,6 +270,7 @@ static int show_once(const struct watch *w, zkl_session *session)
 
 /* ---- the terminal ---- */
 
+/* Begins to draw on the terminal, and to hear its keys. */
 static void take_screen(struct watch *w)
 {
     screen_enter(&w->screen);
@@ -272,14 +279,15 @@ static void take_screen(struct watch *w)
     reader_want(&w->onlooker.reader, (size_t)w->screen.rows);
 }
 
-static void give_screen(struct watch *w)
+/* Leaves the terminal to others. */
+static void leave_screen(struct watch *w)
 {
     if (w->screen.set)
         events_remove(&w->events, w->screen.terminal.fd);
     screen_leave(&w->screen);
 }
 
-static void resize(struct watch *w)
+static void resize_screen(struct watch *w)
 {
     if (!w->screen.on)
         return;
@@ -289,6 +297,7 @@ static void resize(struct watch *w)
 
 /* ---- what happens ---- */
 
+/* Stores whether there is a connection. Runs as a callback. */
 static void watch_on_session(zkl_session *s, zkl_session_event event, int64_t id, void *data)
 {
     struct watch *w = data;
@@ -303,7 +312,8 @@ static void watch_on_session(zkl_session *s, zkl_session_event event, int64_t id
     events_wake(&w->events);
 }
 
-static int obey_signals(struct watch *w)
+/* Handles the signals that have come. Returns GO_ON, or the status to end with. */
+static int handle_signals(struct watch *w)
 {
     int signo;
 
@@ -312,16 +322,16 @@ static int obey_signals(struct watch *w)
         case SIGCHLD:
             break;
         case SIGWINCH:
-            resize(w);
+            resize_screen(w);
             break;
         case SIGTSTP:
-            give_screen(w);
+            leave_screen(w);
             terminal_stop_us(signo);
             take_screen(w);
             break;
         case SIGCONT: /* another program may have changed the terminal */
             if (w->screen.on) {
-                give_screen(w);
+                leave_screen(w);
                 take_screen(w);
             }
             break;
@@ -332,7 +342,8 @@ static int obey_signals(struct watch *w)
     return GO_ON;
 }
 
-static int obey_keys(struct watch *w)
+/* Handles the keys that were typed. Returns GO_ON, or the status to end with. */
+static int handle_keys(struct watch *w)
 {
     int key;
 
@@ -343,7 +354,8 @@ static int obey_keys(struct watch *w)
     return GO_ON;
 }
 
-static void see_connection(struct watch *w)
+/* Copies into the view whether there is a connection. */
+static void copy_connection(struct watch *w)
 {
     pthread_mutex_lock(&w->lock);
     w->view.up = w->up;
@@ -353,7 +365,9 @@ static void see_connection(struct watch *w)
 
 /* ---- showing ---- */
 
-static int draw(struct watch *w)
+/* Draws the view on the terminal. Asks for another reading if that is due. Returns GO_ON, or a
+ * status if the terminal is gone. */
+static int draw_screen(struct watch *w)
 {
     g_autoptr(GString) text = view_screen(w->path, &w->view, w->screen.rows);
     const bool there = screen_draw(&w->screen, &w->events, text->str);
@@ -366,6 +380,8 @@ static int draw(struct watch *w)
     return there ? GO_ON : STATUS_SIGNAL + SIGHUP;
 }
 
+/* Prints the view if it differs from the one printed last. Returns GO_ON, or a status if nobody
+ * reads standard output any more. */
 static int watch_print(struct watch *w)
 {
     if (w->view.reading == w->shown.reading && w->view.up == w->shown.up)
@@ -388,16 +404,16 @@ static int watch_see(struct onlooker *o, struct reading *newest)
         reading_unref(w->view.reading);
         w->view.reading = newest;
     }
-    see_connection(w);
-    return w->screen.on ? draw(w) : watch_print(w);
+    copy_connection(w);
+    return w->screen.on ? draw_screen(w) : watch_print(w);
 }
 
 static int watch_heed(struct onlooker *o)
 {
     struct watch *w = (struct watch *)o;
-    const int status = obey_signals(w);
+    const int status = handle_signals(w);
 
-    return status == GO_ON && w->screen.on ? obey_keys(w) : status;
+    return status == GO_ON && w->screen.on ? handle_keys(w) : status;
 }
 
 /* ---- beginning and end ---- */
@@ -407,8 +423,8 @@ static int watch_open(struct onlooker *o)
     struct watch *w = (struct watch *)o;
 
     return zkl_session_on_change(o->session, watch_on_session, w) == 0 &&
-                   zkl_queue_watch(&w->told, o->session, w->path, reader_want_again, &o->reader) ==
-                       0
+                   zkl_queue_watch(&w->queue_watch, o->session, w->path, reader_want_again,
+                                   &o->reader) == 0
                ? GO_ON
                : fail_last(o->path);
 }
@@ -426,10 +442,11 @@ static int watch_begin(struct onlooker *o)
 
 static void watch_end(struct onlooker *o)
 {
-    give_screen((struct watch *)o);
+    leave_screen((struct watch *)o);
 }
 
-/* A contender that waits is not read again where all of them are shown. */
+/* Reads the queue on the reader's thread. For lines and JSON the nodes of those that wait are not
+ * read again if the last reading has them. */
 static int read_watched(zkl_queue **ret, struct reader *r, size_t most)
 {
     const struct onlooker *o = r->data;
@@ -441,7 +458,8 @@ static int read_watched(zkl_queue **ret, struct reader *r, size_t most)
     return zkl_queue_read(ret, o->session, o->path, &options, ZKL_FOREVER);
 }
 
-static int watch_on(struct watch *w)
+/* Shows the queue until something ends that. Returns the exit status. */
+static int watch_show_changes(struct watch *w)
 {
     static const struct onlooker_ops ops = {.open = watch_open,
                                             .begin = watch_begin,
@@ -455,13 +473,14 @@ static int watch_on(struct watch *w)
     w->onlooker.prints = w->json || !terminal_draws(STDOUT_FILENO);
     w->onlooker.ops = &ops;
     const int status = onlooker_run(&w->onlooker);
-    zkl_watch_free(w->told);
+    zkl_watch_free(w->queue_watch);
     reading_unref(w->view.reading);
     reading_unref(w->shown.reading);
     return status;
 }
 
-static int watch_watch(struct watch *w)
+/* Shows the queue: one snapshot with --once, and else its changes. Returns the exit status. */
+static int watch_run(struct watch *w)
 {
     g_autoptr(zkl_session) session = NULL;
     int status;
@@ -472,7 +491,7 @@ static int watch_watch(struct watch *w)
     }
     if (!events_open(&w->events)) /* before there are threads */
         return STATUS_INTERNAL;
-    status = watch_on(w);
+    status = watch_show_changes(w);
     events_close(&w->events);
     return status;
 }
@@ -491,5 +510,5 @@ int verb_watch(struct settings *settings, int argc, char **argv)
     const char *summary = "Shows who holds the lock PATH and who waits, as it changes.";
     int status = options_parse_path(settings, entries, summary, argc, argv, &w.path, NULL, NULL);
 
-    return status == GO_ON ? watch_watch(&w) : status;
+    return status == GO_ON ? watch_run(&w) : status;
 }

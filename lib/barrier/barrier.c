@@ -1,7 +1,7 @@
-/* Barriers, which are closed while their node exists, and members of double barriers. A member that
- * is not outside keeps its session. recipes/barrier.h decides. What stands in a
- * table of functions is called with the monitor held, and so is what it calls. The functions of the
- * interface, and those that check or run for them, are called without it. */
+/* Barriers, which are closed while their node exists, and members of double barriers. While a
+ * member is not outside, its ZooKeeper session is kept. recipes/barrier.h decides. Functions in
+ * tables, and what they call, are called with the monitor held. The functions of the interface, and
+ * those that check or run for them, are called without it. */
 #include <string.h>
 
 #include "lib/base/error.h"
@@ -13,16 +13,17 @@
 #include "lib/session/participant.h"
 #include "recipes/barrier.h"
 
-/* What both kinds are made from. */
+/* What barriers and double barriers have in common. */
 struct barrier_spec {
     zkl_session *session;
     char *path; /* with chroot */
-    char *name; /* what the nodes hold */
+    char *name; /* the data of the nodes */
     enum store_mode parents;
 };
 
-/* For a call of doing: fills in what is all zero. 0, or the thread's last error. */
-static int barrier_spec_take(struct barrier_spec *spec, const char *doing, zkl_session *s,
+/* Fills in *spec, which is all 0, for doing, a function of the interface. Returns 0, or the
+ * thread's last error. */
+static int barrier_spec_fill(struct barrier_spec *spec, const char *doing, zkl_session *s,
                              const char *path, const zkl_barrier_options *options)
 {
     zkl_barrier_options o = ZKL_BARRIER_OPTIONS_INIT;
@@ -45,7 +46,8 @@ static int barrier_spec_take(struct barrier_spec *spec, const char *doing, zkl_s
     return 0;
 }
 
-/* The same for a call that uses a barrier, which the user may have given as NULL: so is spec. */
+/* Checks the barrier that the user gave to doing; spec NULL: the user gave NULL. Returns 0, or the
+ * thread's last error. */
 static int barrier_spec_check(const struct barrier_spec *spec, const char *doing, bool blocking)
 {
     if (!spec)
@@ -53,7 +55,8 @@ static int barrier_spec_check(const struct barrier_spec *spec, const char *doing
     return call_check(spec->session, doing, session_path(spec->session, spec->path), blocking);
 }
 
-/* Without the monitor held, or not the last. */
+/* Frees what spec has. This may free the session. So the caller does not hold the monitor, unless
+ * it has another reference to the session. */
 static void barrier_spec_clear(struct barrier_spec *spec)
 {
     session_unref(spec->session);
@@ -68,9 +71,10 @@ struct zkl_barrier {
     GQueue calls; /* of struct barrier_op: guarded by the monitor */
 };
 
+/* A call that sets, removes or awaits a barrier. */
 struct barrier_op {
     struct driven driven;
-    zkl_barrier *of; /* NULL once it has ended */
+    zkl_barrier *of; /* NULL: the call has ended */
     GList link;
     struct barrier_call machine;
 };
@@ -123,7 +127,7 @@ int zkl_barrier_new(zkl_barrier **ret, zkl_session *s, const char *path,
     if (!ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_barrier_new: ret is NULL");
     b = g_new0(zkl_barrier, 1);
-    int code = barrier_spec_take(&b->spec, "zkl_barrier_new", s, path, options);
+    int code = barrier_spec_fill(&b->spec, "zkl_barrier_new", s, path, options);
     if (code)
         g_free(b);
     else
@@ -148,6 +152,8 @@ void zkl_barrier_free(zkl_barrier *b)
     g_free(b);
 }
 
+/* Puts the call into the barrier's list. If the session is closing, a call with a fn fails here: no
+ * callback could tell the error later. */
 static int barrier_op_enter(struct call *call)
 {
     struct barrier_op *op = (struct barrier_op *)call;
@@ -165,7 +171,8 @@ static const struct call_ops barrier_call_ops = {.waits = true,
                                                  .replaced = driven_replaced,
                                                  .free = driven_free};
 
-/* fn NULL: blocks. */
+/* Runs a call for doing, a function of the interface. fn NULL: waits for its end. Returns 0, or the
+ * thread's last error. */
 static int barrier_run(zkl_barrier *b, const char *doing, enum barrier_goal goal,
                        int64_t timeout_ms, zkl_done_fn fn, void *data)
 {
@@ -211,25 +218,25 @@ enum { MEMBERS_MAX = 1000 };
 
 struct double_call {
     struct call call;
-    zkl_double_barrier *of; /* NULL once it has ended */
-    bool enters;            /* or leaves */
+    zkl_double_barrier *of; /* NULL: the call has ended */
+    bool enters;            /* false: it leaves */
 };
 
-/* All guarded by the monitor, but what is set when it is made. */
+/* A member of a double barrier. The monitor guards what may change after the struct was made. */
 struct zkl_double_barrier {
     struct barrier_spec spec;
-    struct driver driver; /* with a reference of the user's, and one while it is not outside */
+    struct driver driver; /* its references: the user's, and one while the member is not outside */
     struct barrier machine;
     struct double_call *call; /* under way; NULL: none */
-    zkl_error error;          /* why it fails */
+    zkl_error error;          /* why .call fails */
     char *own;                /* the name of its node; NULL: it has had none */
-    char *data;               /* in the directory */
-    int length;
-    GPtrArray *names; /* of the members, in order */
-    GArray *czxids;   /* of uint64_t, the same */
+    char *data;               /* the directory's data, as last read */
+    int length;               /* of .data, in bytes */
+    GPtrArray *names;         /* of the members' nodes, sorted */
+    GArray *czxids;           /* of uint64_t: the czxid of each of .names, or BARRIER_UNREAD */
 };
 
-/* The session has another reference. */
+/* Frees the member. The caller has another reference to the session. */
 static void double_free(struct driver *d)
 {
     zkl_double_barrier *b = DRIVER_OWNER(d, zkl_double_barrier);
@@ -243,10 +250,10 @@ static void double_free(struct driver *d)
     g_free(b);
 }
 
-/* ---- double barriers: all of a session that are not outside ---- */
+/* ---- double barriers: all members of a session that are not outside ---- */
 
-/* A member loses something if its node goes with the session, even on its way in: others may have
- * counted it. */
+/* Returns what is lost if the session is replaced. PRESENCE_IN: a member has a node. Others may
+ * have counted that, even if the member is still entering. */
 static enum presence double_presence(const struct participant *p)
 {
     for (const GList *l = ((const struct drivers *)p)->list.head; l; l = l->next)
@@ -268,7 +275,8 @@ static struct drivers *doubles_of(zkl_session *s)
 
 /* ---- double barriers: steps ---- */
 
-/* The first time: later it may be told again that its own node is gone. */
+/* Ends the call under way by a verdict. There may be none: after the call has ended, the machine
+ * may still tell that the own node is gone. */
 static void double_end_call(zkl_double_barrier *b, enum barrier_verdict verdict)
 {
     struct double_call *c = b->call;
@@ -285,6 +293,7 @@ static void double_end_call(zkl_double_barrier *b, enum barrier_verdict verdict)
         call_end_as(&c->call, &b->error);
 }
 
+/* Returns the place of the own node among the members'; their count if it is not there. */
 static size_t double_own_place(const zkl_double_barrier *b)
 {
     size_t i = 0;
@@ -294,8 +303,9 @@ static size_t double_own_place(const zkl_double_barrier *b)
     return i;
 }
 
-/* The session lists the members that are not outside, and keeps them. */
-static void double_note_state(zkl_double_barrier *b, bool was_out)
+/* Puts a member that has just begun to enter into its session's list, and takes out one that is
+ * outside again. The list has a reference to each. */
+static void double_join_or_leave(zkl_double_barrier *b, bool was_out)
 {
     zkl_session *s = b->spec.session;
     const bool is_out = b->machine.state == BARRIER_OUTSIDE;
@@ -315,7 +325,8 @@ static gint double_compare(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void double_keep_names(zkl_double_barrier *b, const struct machine_event *ev)
+/* Stores the names of the members' nodes from a list. */
+static void double_keep_members(zkl_double_barrier *b, const struct machine_event *ev)
 {
     g_ptr_array_set_size(b->names, 0);
     for (size_t i = 0; i < ev->count; i++) {
@@ -328,14 +339,15 @@ static void double_keep_names(zkl_double_barrier *b, const struct machine_event 
         g_array_index(b->czxids, uint64_t, i) = BARRIER_UNREAD;
 }
 
-static void double_keep(zkl_double_barrier *b, const struct machine_event *ev)
+/* Stores what an answer has shown. */
+static void double_keep_answer(zkl_double_barrier *b, const struct machine_event *ev)
 {
     const bool there = ev->rc == STORE_OK;
 
     if (!there && ev->rc != STORE_NONODE)
         return;
     if (ev->verb == STORE_LIST) {
-        double_keep_names(b, ev);
+        double_keep_members(b, ev);
     } else if (ev->node >= BARRIER_MEMBER) {
         g_array_index(b->czxids, uint64_t, ev->node - BARRIER_MEMBER) = there ? ev->czxid : 0;
     } else if (ev->verb == STORE_GET && ev->node == BARRIER_DIRECTORY && there) {
@@ -352,14 +364,15 @@ static void double_step(struct driver *d, const struct machine_event *ev,
     const bool was_out = b->machine.state == BARRIER_OUTSIDE;
 
     if (ev->kind == MACHINE_EV_ANSWER)
-        double_keep(b, ev);
+        double_keep_answer(b, ev);
     const struct barrier_members members = {(const uint64_t *)(const void *)b->czxids->data,
                                             b->names->len, double_own_place(b)};
 
     barrier_step(&b->machine, ev, &members, out);
-    double_note_state(b, was_out);
+    double_join_or_leave(b, was_out);
 }
 
+/* Returns the name of a node of the machine's, but for the directory. */
 static const char *double_name_of(const zkl_double_barrier *b, unsigned node)
 {
     switch (node) {
@@ -383,6 +396,7 @@ static char *double_path(struct driver *d, unsigned node)
     return g_strconcat(b->spec.path, "/", double_name_of(b, node), NULL);
 }
 
+/* Gives the own node a new name. */
 static void double_name(struct driver *d, unsigned node)
 {
     zkl_double_barrier *b = DRIVER_OWNER(d, zkl_double_barrier);
@@ -392,7 +406,7 @@ static void double_name(struct driver *d, unsigned node)
     b->own = layout_new_id(CHILD_FOREIGN, false);
 }
 
-/* The directory's data stay what they are. */
+/* Returns what to write into a node: into the directory its own data, unchanged. */
 static char *double_data(struct driver *d, unsigned node, int *ret_length)
 {
     const zkl_double_barrier *b = DRIVER_OWNER(d, zkl_double_barrier);
@@ -436,6 +450,7 @@ static struct double_call *double_call_of(struct call *c)
     return (struct double_call *)c;
 }
 
+/* Ends a call whose member has not left within one session timeout after the stop. */
 static void double_on_late(void *data)
 {
     struct double_call *c = data;
@@ -443,10 +458,11 @@ static void double_on_late(void *data)
     if (!c->of)
         return;
     zkl_double_barrier *b = c->of;
-    double_end_call(b, BARRIER_FAILED); /* its node goes in the background */
+    double_end_call(b, BARRIER_FAILED); /* the node is deleted later */
 }
 
-/* When the own node is gone, or one session timeout later; at once if nothing will be answered. */
+/* Stops a call. It ends when the own node is gone, or one session timeout from now; at once if the
+ * servers will answer no more. */
 static void double_on_stop(struct call *call, const zkl_error *why)
 {
     struct double_call *c = double_call_of(call);
@@ -465,8 +481,8 @@ static void double_on_stop(struct call *call, const zkl_error *why)
     driver_hear(&b->driver, MACHINE_EV_STOP);
 }
 
-/* 0, or why it cannot begin now. */
-static int double_may_begin(const zkl_double_barrier *b, bool enters)
+/* Returns 0 if the member may enter, or leave, now; or the thread's last error. */
+static int double_check_state(const zkl_double_barrier *b, bool enters)
 {
     const char *path = session_path(b->spec.session, b->spec.path);
     const enum barrier_state state = b->machine.state;
@@ -487,7 +503,7 @@ static int double_may_begin(const zkl_double_barrier *b, bool enters)
 static int double_on_enter(struct call *call)
 {
     struct double_call *c = double_call_of(call);
-    const int code = double_may_begin(c->of, c->enters);
+    const int code = double_check_state(c->of, c->enters);
 
     if (!code)
         c->of->call = c;
@@ -506,7 +522,8 @@ static void double_on_begin(struct call *call)
 static const struct call_ops double_call_ops = {
     .waits = true, .enter = double_on_enter, .begin = double_on_begin, .stop = double_on_stop};
 
-/* fn NULL: blocks. */
+/* Lets a member enter or leave for doing, a function of the interface. fn NULL: waits for the end.
+ * Returns 0, or the thread's last error. */
 static int double_run(zkl_double_barrier *b, const char *doing, bool enters, int64_t timeout_ms,
                       zkl_done_fn fn, void *data)
 {
@@ -558,7 +575,7 @@ int zkl_double_barrier_new(zkl_double_barrier **ret, zkl_session *s, const char 
         return error_set(ZKL_EINVAL, path, "zkl_double_barrier_new: %s",
                          ret ? "members must be 1 to 1000" : "ret is NULL");
     b = g_new0(zkl_double_barrier, 1);
-    int code = barrier_spec_take(&b->spec, "zkl_double_barrier_new", s, path, options);
+    int code = barrier_spec_fill(&b->spec, "zkl_double_barrier_new", s, path, options);
     if (code) {
         g_free(b);
         return code;
@@ -584,7 +601,7 @@ void zkl_double_barrier_free(zkl_double_barrier *b)
     b->error = why;
     if (!s->closing)
         driver_hear(&b->driver, MACHINE_EV_STOP);
-    double_end_call(b, BARRIER_FAILED); /* without waiting for that */
+    double_end_call(b, BARRIER_FAILED); /* does not wait until the node is gone */
     driver_unref(&b->driver);
     session_unlock(s);
     session_unref(s);

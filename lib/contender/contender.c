@@ -1213,7 +1213,8 @@ static void contenders_extend(struct driver *d, void *proved)
 
     if (!c->tenure)
         driver_hear(&c->driver, ATTEMPT_EV_EXTENDED);
-    else if (!grant_extend(c->tenure, contender_session(c)->proofs.deadline, *(bool *)proved))
+    else if (!grant_move_deadline(c->tenure, contender_session(c)->proofs.deadline,
+                                  *(bool *)proved))
         driver_hear(&c->driver, ATTEMPT_EV_DEADLINE_PASSED);
     else if (*(bool *)proved)
         contenders_on_extended(c);

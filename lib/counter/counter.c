@@ -1,5 +1,6 @@
-/* Counters: one operation at the server, as recipes/counter.h decides; the same operation behind a
- * fence; and the handle. */
+/* Counters: an operation, fenced or not, a watch, and the handle. recipes/counter.h decides. The
+ * functions in tables are called with the monitor held. All others are called without it, but
+ * counter_watching_new(). */
 #include "recipes/counter.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -34,7 +35,9 @@ static void counter_op_step(struct driver *d, const struct machine_event *ev,
     counter_step(&counter_op_of(d)->machine, ev, out);
 }
 
-/* A counter comes to every version, if it is written long enough; what is below it never is. */
+/* Returns the counter's path; or that of a child that never exists, for a set that every leader
+ * must refuse (machine_ask_quorum()). A counter reaches every version if it is written long enough,
+ * so a set of the counter itself could be done. */
 static char *counter_op_path(struct driver *d, unsigned node)
 {
     return g_strconcat(counter_op_of(d)->driven.call.path,
@@ -54,7 +57,8 @@ static char *counter_op_data(struct driver *d, unsigned node, int *ret_length)
     return (char *)bytes;
 }
 
-/* If the call was stopped, its error has the reason already. */
+/* Ends the call. If the server refused, the call's error says so; if the call was stopped, its
+ * error has the reason already. */
 static void counter_op_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct counter_op *op = counter_op_of(d);
@@ -77,7 +81,7 @@ static const struct driver_ops counter_driver = {.step = counter_op_step,
                                                  .hold = driven_hold,
                                                  .free = driven_let_go};
 
-/* What a call returns for the verdict, but for COUNTER_REFUSED and COUNTER_LATE. */
+/* Returns 0, or the thread's last error, for a verdict. REFUSED and LATE are not for this one. */
 static int counter_result(const zkl_counter *c, enum counter_verdict verdict)
 {
     static const struct {
@@ -97,44 +101,46 @@ static int counter_result(const zkl_counter *c, enum counter_verdict verdict)
     return error_set(results[verdict].code, path, "%s: %s", path, results[verdict].text);
 }
 
-/* The result of an operation that has ended. If the server refused, or the time passed, the call
- * has the error. */
-static int counter_op_result(const zkl_counter *c, struct counter_op *op, struct counter *wish)
+/* Returns the result of an operation that has ended: 0, or the thread's last error. Stores the
+ * machine in *task. If the server refused, or the time passed, the call has the error. */
+static int counter_op_result(const zkl_counter *c, struct counter_op *op, struct counter *task)
 {
     const char *path = session_path(c->session, c->path);
 
-    *wish = op->machine;
+    *task = op->machine;
     if (op->verdict != COUNTER_REFUSED && op->verdict != COUNTER_LATE)
         return counter_result(c, op->verdict);
     zkl_error why = op->driven.call.error;
     return error_set(why.code, path, "%s: %s", path, why.text);
 }
 
-/* Does what wish says, and leaves in it what came of it. 0, or the thread's last error. */
-static int counter_run(const zkl_counter *c, struct counter *wish, int64_t timeout_ms)
+/* Runs the operation that *task describes, and stores the outcome there. Returns 0, or the thread's
+ * last error. */
+static int counter_run(const zkl_counter *c, struct counter *task, int64_t timeout_ms)
 {
     struct counter_op *op = g_new0(struct counter_op, 1);
 
-    op->machine = *wish;
+    op->machine = *task;
     call_init(&op->driven.call, &driven_call_ops, c->session, g_strdup(c->path), NULL, NULL);
     driver_init(&op->driven.driver, &counter_driver, c->session, STORE_CONTAINER);
-    call_ref(&op->driven.call); /* for what is known then */
+    call_ref(&op->driven.call); /* until the result was taken from it, below */
     call_run(&op->driven.call, timeout_ms);
-    int code = counter_op_result(c, op, wish);
+    int code = counter_op_result(c, op, task);
     call_free(&op->driven.call);
     return code;
 }
 
-/* ---- behind a fence: a read, and then a transaction of the grant's, which the servers refuse if
+/* ---- with a fence: a read, and then a transaction of the grant's, which the servers refuse if
  * somebody has written the number since ---- */
 
 struct counter_fenced {
     const zkl_counter *c;
-    struct counter *wish;
+    struct counter *task; /* the operation, and then its outcome */
     const zkl_grant *grant;
-    int64_t end; /* see call_due_of_all() */
+    int64_t end; /* when its time will have passed: see call_due_of_all() */
 };
 
+/* Writes number, if the counter is still as it was seen. absent: it did not exist. */
 static int counter_write_fenced(const struct counter_fenced *f, const struct counter *seen,
                                 bool absent, int64_t number)
 {
@@ -146,7 +152,8 @@ static int counter_write_fenced(const struct counter_fenced *f, const struct cou
     return zkl_grant_multi(f->grant, &change, 1, 0, call_left_ms(f->end));
 }
 
-/* One try; ZKL_EVERSION and the like: another client was faster. */
+/* Reads the counter and writes it once. *faster: another client has written it in between. Returns
+ * 0, or the thread's last error. */
 static int counter_try_fenced(const struct counter_fenced *f, bool *faster)
 {
     struct counter seen = {.goal = COUNTER_GET, .width = f->c->width};
@@ -157,32 +164,34 @@ static int counter_try_fenced(const struct counter_fenced *f, bool *faster)
     *faster = false;
     if (code)
         return code;
-    verdict = counter_next(f->wish, seen.next, &f->wish->next);
+    verdict = counter_next(f->task, seen.next, &f->task->next);
     if (verdict != COUNTER_DONE)
         return counter_result(f->c, verdict);
-    code = counter_write_fenced(f, &seen, absent, f->wish->next);
+    code = counter_write_fenced(f, &seen, absent, f->task->next);
     *faster = code == ZKL_EVERSION || code == ZKL_EEXIST || (code == ZKL_ENOENT && !absent);
     return code;
 }
 
-/* Without parents: made by a plain set of 0, which is what a missing counter is. */
-static int counter_make_fenced(const struct counter_fenced *f)
+/* Makes the counter with its parents, which a transaction does not. A counter that does not exist
+ * counts as 0, so an addition of 0, which needs no fence, changes nothing. */
+static int counter_make_with_parents(const struct counter_fenced *f)
 {
     struct counter zero = {.goal = COUNTER_ADD, .width = f->c->width};
 
     return counter_run(f->c, &zero, call_left_ms(f->end));
 }
 
-static int counter_run_fenced(const zkl_counter *c, struct counter *wish, const zkl_grant *fence,
+/* Does what counter_run() does, with a fence. */
+static int counter_run_fenced(const zkl_counter *c, struct counter *task, const zkl_grant *fence,
                               int64_t timeout_ms)
 {
-    const struct counter_fenced f = {c, wish, fence, call_due_of_all(c->session, timeout_ms)};
+    const struct counter_fenced f = {c, task, fence, call_due_of_all(c->session, timeout_ms)};
     bool faster;
 
     for (int tries = 0; tries < COUNTER_TRIES; tries++) {
         int code = counter_try_fenced(&f, &faster);
         if (code == ZKL_ENOENT && !faster)
-            code = counter_make_fenced(&f); /* no parents */
+            code = counter_make_with_parents(&f); /* a parent does not exist */
         else if (!faster)
             return code;
         if (code && !faster)
@@ -228,8 +237,9 @@ void zkl_counter_free(zkl_counter *c)
         counter_unref(c);
 }
 
-/* fence NULL: without one. */
-static int counter_call_run(zkl_counter *c, const char *doing, struct counter *wish,
+/* Runs an operation for doing, a function of the interface. fence NULL: there is none. Returns 0,
+ * or the thread's last error. */
+static int counter_call_run(zkl_counter *c, const char *doing, struct counter *task,
                             const zkl_grant *fence, int64_t timeout_ms)
 {
     int code;
@@ -239,19 +249,19 @@ static int counter_call_run(zkl_counter *c, const char *doing, struct counter *w
     code = call_check(c->session, doing, session_path(c->session, c->path), true);
     if (code)
         return code;
-    wish->width = c->width;
-    if (wish->goal != COUNTER_GET && wish->goal != COUNTER_ADD &&
-        !counter_fits(c->width, wish->operand))
+    task->width = c->width;
+    if (task->goal != COUNTER_GET && task->goal != COUNTER_ADD &&
+        !counter_fits(c->width, task->operand))
         return counter_result(c, COUNTER_OVERFLOW);
     if (fence && grant_session(fence) != c->session)
         return error_set(ZKL_EINVAL, NULL, "%s: fence is a grant of another session", doing);
     g_atomic_int_inc(&c->refs);
     if (fence) {
         zkl_grant *held = grant_ref(grant_of(fence));
-        code = counter_run_fenced(c, wish, held, timeout_ms);
+        code = counter_run_fenced(c, task, held, timeout_ms);
         grant_unref(held);
     } else {
-        code = counter_run(c, wish, timeout_ms);
+        code = counter_run(c, task, timeout_ms);
     }
     counter_unref(c);
     return code;
@@ -259,41 +269,41 @@ static int counter_call_run(zkl_counter *c, const char *doing, struct counter *w
 
 int zkl_counter_get(zkl_counter *c, int64_t timeout_ms, int64_t *ret)
 {
-    struct counter wish = {.goal = COUNTER_GET};
+    struct counter task = {.goal = COUNTER_GET};
     int code;
 
     if (!ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_counter_get: ret is NULL");
-    code = counter_call_run(c, "zkl_counter_get", &wish, NULL, timeout_ms);
+    code = counter_call_run(c, "zkl_counter_get", &task, NULL, timeout_ms);
     if (code == 0)
-        *ret = wish.next;
+        *ret = task.next;
     return code;
 }
 
 int zkl_counter_set(zkl_counter *c, int64_t value, const zkl_grant *fence, int64_t timeout_ms)
 {
-    struct counter wish = {.goal = COUNTER_SET, .operand = value};
+    struct counter task = {.goal = COUNTER_SET, .operand = value};
 
-    return counter_call_run(c, "zkl_counter_set", &wish, fence, timeout_ms);
+    return counter_call_run(c, "zkl_counter_set", &task, fence, timeout_ms);
 }
 
 int zkl_counter_add(zkl_counter *c, int64_t delta, const zkl_grant *fence, int64_t timeout_ms,
                     int64_t *ret)
 {
-    struct counter wish = {.goal = COUNTER_ADD, .operand = delta};
-    int code = counter_call_run(c, "zkl_counter_add", &wish, fence, timeout_ms);
+    struct counter task = {.goal = COUNTER_ADD, .operand = delta};
+    int code = counter_call_run(c, "zkl_counter_add", &task, fence, timeout_ms);
 
     if (code == 0 && ret)
-        *ret = wish.next;
+        *ret = task.next;
     return code;
 }
 
 int zkl_counter_compare_and_set(zkl_counter *c, int64_t expected, int64_t value,
                                 const zkl_grant *fence, int64_t timeout_ms)
 {
-    struct counter wish = {.goal = COUNTER_SWAP, .expected = expected, .operand = value};
+    struct counter task = {.goal = COUNTER_SWAP, .expected = expected, .operand = value};
 
-    return counter_call_run(c, "zkl_counter_compare_and_set", &wish, fence, timeout_ms);
+    return counter_call_run(c, "zkl_counter_compare_and_set", &task, fence, timeout_ms);
 }
 
 /* ---- watching ---- */

@@ -1,3 +1,6 @@
+/* The functions of the interface and grant_register() are called without the monitor. They read a
+ * grant without it, and take it to change one. All others are called with it held, except for those
+ * that grant.h names. */
 #include "grant.h"
 
 #include <stdio.h>
@@ -7,35 +10,35 @@
 #include "lib/base/log.h"
 #include "lib/base/probes.h"
 
-/* A grant is valid while all of its tenures are. Its end is final: a release and a loss are decided
- * by one exchange of .end, and a reader that finds a tenure lost makes that the grant's end before
- * it answers. */
+/* A grant is valid while all of its tenures are. Its end is final. The first exchange of .end
+ * decides whether that is a release or a loss. A reader that finds a tenure lost makes the loss the
+ * grant's end before it answers. */
 struct zkl_grant {
     atomic_int refs;
     unsigned generation;
-    atomic_uint end; /* 0: it has not ended; else its state, and the loss above */
+    atomic_uint end; /* grant_pack_end(); 0: it has not ended */
     uint32_t count;  /* of .tenures */
     zkl_session *session;
-    uint64_t number; /* of a turn on its tenure; 0 */
-    int32_t *slots;  /* of numbered permits; NULL: they have no numbers */
+    uint64_t number; /* zkl_grant_turn(): which turn on its tenure it is; 0: it is none */
+    int32_t *slots;  /* the numbers of its permits; NULL: they have none */
     uint32_t slots_count;
-    /* guarded by the monitor, like what follows: */
-    zkl_state told;
-    unsigned owned;                /* references that users have to release */
-    int64_t since;                 /* since when the user has had it, CLOCK_BOOTTIME ns; 0: that is
-                                      not counted, or no more */
-    struct stats_path *counted_at; /* then */
+    /* guarded by the monitor, and so are all members below: */
+    zkl_state told_state;          /* the state that its watchers were told last */
+    unsigned owned;                /* how many references users have to release */
+    int64_t began_ns;              /* when the user got it, CLOCK_BOOTTIME; 0: the statistics do not
+                                      count it, or its end was counted */
+    struct stats_path *counted_at; /* where they count it */
     GArray *watchers;              /* of struct watcher; emptied with the last call */
-    GArray *callees[TENURE_CALLS]; /* of struct watcher; NULL: none */
-    bool loss_heard;               /* a callback tells of the loss: the nodes go after it */
-    const struct grant_ops *ops;   /* NULL: nobody else hears of its end */
-    void *context;
-    struct tenure *tenures[]; /* with a reference each, in the order of the caller's paths */
+    GArray *callees[TENURE_CALLS]; /* of struct watcher: for each reason; NULL: none */
+    bool loss_told;                /* callbacks tell the loss: the nodes are deleted after them */
+    const struct grant_ops *ops;   /* NULL: none of these functions is called */
+    void *context;                 /* for the ops */
+    struct tenure *tenures[];      /* with a reference each, in the order of the caller's paths */
 };
 
-/* ---- what it is ---- */
+/* ---- what a user reads of it ---- */
 
-enum { STATE_BITS = 2 };
+enum { STATE_BITS = 2 }; /* of .end, below the loss */
 
 static unsigned grant_pack_end(zkl_state state, zkl_loss loss)
 {
@@ -52,7 +55,7 @@ static unsigned grant_load_end(const zkl_grant *g)
     return atomic_load(&((zkl_grant *)(uintptr_t)g)->end);
 }
 
-/* Ends it so, unless it had ended before. Returns its end. */
+/* Ends the grant with that state and loss, unless it had ended before. Returns its final .end. */
 static unsigned grant_set_end(const zkl_grant *g, zkl_state state, zkl_loss loss)
 {
     unsigned before = 0;
@@ -62,8 +65,8 @@ static unsigned grant_set_end(const zkl_grant *g, zkl_state state, zkl_loss loss
     return before ? before : end;
 }
 
-/* What it is now, by all of its tenures. */
-static struct validity_view grant_settle(const zkl_grant *g)
+/* Returns the grant's validity now: the worst of its tenures'. */
+static struct validity_view grant_read(const zkl_grant *g)
 {
     unsigned end = grant_load_end(g);
     struct validity_view worst = {.state = ZKL_HELD, .left = INT64_MAX};
@@ -85,8 +88,8 @@ static struct validity_view grant_settle(const zkl_grant *g)
                                   .loss = (zkl_loss)(end >> STATE_BITS)};
 }
 
-/* The state alone, by one clock while that is enough: *ret_now, CLOCK_BOOTTIME ns. */
-static zkl_state grant_look(const zkl_grant *g, int64_t *ret_now)
+/* Returns the grant's state now: see validity_state(). */
+static zkl_state grant_state_now(const zkl_grant *g, int64_t *ret_now)
 {
     const unsigned end = grant_load_end(g);
     zkl_state worst = ZKL_HELD;
@@ -101,7 +104,7 @@ static zkl_state grant_look(const zkl_grant *g, int64_t *ret_now)
     const unsigned now = grant_load_end(g); /* it may have been released since */
     if (now != 0)
         return grant_end_state(now);
-    return worst < ZKL_LOST ? worst : grant_settle(g).state;
+    return worst < ZKL_LOST ? worst : grant_read(g).state;
 }
 
 static uint64_t grant_token(const zkl_grant *g)
@@ -156,7 +159,8 @@ int zkl_grant_part(const zkl_grant *g, size_t i, zkl_part *ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_grant_part: %s is NULL", g ? "ret" : "g");
     if (i >= (g->slots ? g->slots_count : g->count))
         return error_set(ZKL_ENOENT, zkl_grant_node(g), "the grant has no part %zu", i);
-    const uint32_t nth = g->slots ? 0 : (uint32_t)i; /* numbers are those of one node */
+    /* A grant whose permits are numbered has one tenure: all its parts share that node. */
+    const uint32_t nth = g->slots ? 0 : (uint32_t)i;
     *ret = (zkl_part){g->tenures[nth]->token, grant_node(g, nth), g->slots ? g->slots[i] : -1};
     return 0;
 }
@@ -165,7 +169,7 @@ int64_t zkl_grant_remaining_ms(const zkl_grant *g)
 {
     if (!g || fork_is_child(g->generation))
         return 0;
-    return grant_settle(g).left / CLOCK_MS;
+    return grant_read(g).left / CLOCK_MS;
 }
 
 int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret)
@@ -176,7 +180,7 @@ int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_grant_deadline: %s is NULL", g ? "ret" : "g");
     const bool child = fork_is_child(g->generation);
     if (!child)
-        view = grant_settle(g);
+        view = grant_read(g);
     *ret = (zkl_deadline){view.deadline.boot, view.deadline.raw};
     const char *node = zkl_grant_node(g);
     return child ? error_set(ZKL_ECHILD, node, "%s: %s", node, zkl_strerror(ZKL_ECHILD))
@@ -187,17 +191,17 @@ zkl_state zkl_grant_state(const zkl_grant *g)
 {
     int64_t now;
 
-    return !g || fork_is_child(g->generation) ? ZKL_LOST : grant_look(g, &now);
+    return !g || fork_is_child(g->generation) ? ZKL_LOST : grant_state_now(g, &now);
 }
 
 zkl_loss zkl_grant_loss(const zkl_grant *g)
 {
     if (!g)
         return ZKL_LOSS_NONE;
-    return fork_is_child(g->generation) ? ZKL_LOSS_FORKED : grant_settle(g).loss;
+    return fork_is_child(g->generation) ? ZKL_LOSS_FORKED : grant_read(g).loss;
 }
 
-/* ---- how it was lost ---- */
+/* ---- the names of losses ---- */
 
 _Static_assert((int)LOSS_NONE == ZKL_LOSS_NONE && (int)LOSS_DEADLINE == ZKL_LOSS_DEADLINE &&
                    (int)LOSS_EXPIRED == ZKL_LOSS_EXPIRED && (int)LOSS_DELETED == ZKL_LOSS_DELETED &&
@@ -249,7 +253,7 @@ zkl_grant *grant_new(struct tenure *const *tenures, uint32_t count, const struct
         g->tenures[i] = tenure_ref(tenures[i]);
         if (tenures[i]->kept)
             tenures[i]->grant = grant_ref(g);
-        g->told = MAX(g->told, validity_last(&tenures[i]->validity));
+        g->told_state = MAX(g->told_state, validity_last(&tenures[i]->validity));
     }
     return g;
 }
@@ -302,7 +306,7 @@ void grant_set_slots(zkl_grant *g, const int32_t *slots, uint32_t count)
 
 /* ---- turns ---- */
 
-/* Somebody is still to be told something. */
+/* Whether a function of the user's is registered that was not called for the last time yet. */
 static bool grant_is_listened_to(const zkl_grant *g)
 {
     guint count = g->watchers->len;
@@ -312,7 +316,8 @@ static bool grant_is_listened_to(const zkl_grant *g)
     return count > 0;
 }
 
-/* The caller alone has it, and nobody has asked to be told. */
+/* Whether g can serve the next turn on t: it is a grant on t, the caller has the only reference,
+ * and the user has no function registered. */
 static bool grant_is_reusable(const zkl_grant *g, const struct tenure *t)
 {
     return g && g->tenures[0] == t && atomic_load(&((zkl_grant *)(uintptr_t)g)->refs) == 1 &&
@@ -328,7 +333,7 @@ zkl_grant *grant_new_turn(struct tenure *t, zkl_grant *spare, uint64_t number,
         atomic_store_explicit(&turn->end, 0, memory_order_relaxed); /* nobody else has it yet */
         turn->ops = ops;
         turn->context = context;
-        turn->told = validity_last(&t->validity);
+        turn->told_state = validity_last(&t->validity);
         t->grant = grant_ref(turn);
     } else {
         if (spare)
@@ -345,32 +350,33 @@ void grant_began(zkl_grant *g, struct stats_path *at, int64_t wait_ns, int64_t n
 {
     stats_granted(g->session, at, wait_ns);
     g->counted_at = at;
-    g->since = MAX(now, 1);
+    g->began_ns = MAX(now, 1);
     PROBE(4, granted, grant_full_node(g), grant_session_id(g), grant_token(g), wait_ns);
 }
 
-/* The user gave it back now, CLOCK_BOOTTIME ns. */
+/* Counts that the user gave the grant back at now, CLOCK_BOOTTIME ns. */
 static void grant_count_release(zkl_grant *g, int64_t now)
 {
-    if (g->since == 0)
+    if (g->began_ns == 0)
         return;
-    PROBE(4, released, grant_full_node(g), grant_session_id(g), grant_token(g), now - g->since);
-    stats_ended(g->session, g->counted_at, now - g->since, ZKL_LOSS_NONE);
-    g->since = 0;
+    PROBE(4, released, grant_full_node(g), grant_session_id(g), grant_token(g), now - g->began_ns);
+    stats_ended(g->session, g->counted_at, now - g->began_ns, ZKL_LOSS_NONE);
+    g->began_ns = 0;
 }
 
 static void grant_count_loss(zkl_grant *g)
 {
-    if (g->since == 0)
+    if (g->began_ns == 0)
         return;
     const zkl_loss loss = zkl_grant_loss(g);
     PROBE(4, lost, grant_full_node(g), grant_session_id(g), grant_token(g), (int)loss);
-    stats_ended(g->session, g->counted_at, clock_boot() - g->since, loss);
-    g->since = 0;
+    stats_ended(g->session, g->counted_at, clock_boot() - g->began_ns, loss);
+    g->began_ns = 0;
 }
 
 /* ---- callbacks ---- */
 
+/* One call of a user's function. */
 struct message {
     zkl_grant *grant;
     struct watcher watcher;
@@ -386,6 +392,7 @@ static void grant_deliver(void *data)
     g_free(m);
 }
 
+/* Queues a call of one function of the user's. */
 static void grant_tell_one(zkl_grant *g, const struct watcher *watcher, zkl_state state)
 {
     struct message *m = g_new(struct message, 1);
@@ -397,13 +404,13 @@ static void grant_tell_one(zkl_grant *g, const struct watcher *watcher, zkl_stat
     }
 }
 
-/* A change of state. */
+/* Tells all watchers a new state. */
 static void grant_tell(zkl_grant *g, zkl_state state)
 {
-    g->told = state;
-    if (g->since != 0 && state == ZKL_SUSPECT)
+    g->told_state = state;
+    if (g->began_ns != 0 && state == ZKL_SUSPECT)
         PROBE(3, suspect, grant_full_node(g), grant_session_id(g), grant_token(g));
-    else if (g->since != 0 && state == ZKL_HELD)
+    else if (g->began_ns != 0 && state == ZKL_HELD)
         PROBE(3, held, grant_full_node(g), grant_session_id(g), grant_token(g));
     for (guint i = 0; i < g->watchers->len; i++)
         grant_tell_one(g, &g_array_index(g->watchers, struct watcher, i), state);
@@ -413,31 +420,32 @@ static void grant_tell(zkl_grant *g, zkl_state state)
 
 /* ---- what happens to a tenure ---- */
 
-/* What it was told last may be no longer so. */
-static void grant_tell_owned(zkl_grant *g)
+/* Tells the watchers the present state, if it is HELD or SUSPECT and not the one told last. */
+static void grant_tell_valid(zkl_grant *g)
 {
     const zkl_state state = zkl_grant_state(g);
 
-    if (g->told < ZKL_LOST && state < ZKL_LOST && state != g->told)
+    if (g->told_state < ZKL_LOST && state < ZKL_LOST && state != g->told_state)
         grant_tell(g, state);
 }
 
-bool grant_extend(struct tenure *t, struct instant deadline, bool proved)
+bool grant_move_deadline(struct tenure *t, struct instant deadline, bool proved)
 {
-    if (!validity_extend(&t->validity, deadline, proved))
+    if (!validity_move_deadline(&t->validity, deadline, proved))
         return false;
-    if (proved && t->grant && t->grant->told == ZKL_SUSPECT)
-        grant_tell_owned(t->grant);
+    if (proved && t->grant && t->grant->told_state == ZKL_SUSPECT)
+        grant_tell_valid(t->grant);
     return true;
 }
 
 void grant_suspect(struct tenure *t)
 {
     if (validity_suspect(&t->validity) && t->grant)
-        grant_tell_owned(t->grant);
+        grant_tell_valid(t->grant);
 }
 
-/* A grant may lose its tenures one after the other: all their nodes go after its callbacks. */
+/* A grant may lose its tenures one after the other. The first loss is told, and the nodes of all go
+ * after these callbacks. */
 bool grant_lose(struct tenure *t, enum loss loss, void (*then)(void *data), void *data)
 {
     zkl_grant *g = t->grant;
@@ -445,11 +453,11 @@ bool grant_lose(struct tenure *t, enum loss loss, void (*then)(void *data), void
     validity_lose(&t->validity, loss);
     if (!g)
         return false;
-    g->loss_heard = g->watchers->len > 0 || (g->count > 1 && g->loss_heard);
-    zkl_grant_state(g); /* which makes the loss its own */
+    g->loss_told = g->watchers->len > 0 || (g->count > 1 && g->loss_told);
+    zkl_grant_state(g); /* makes the loss the grant's end */
     grant_count_loss(g);
     grant_tell(g, ZKL_LOST);
-    return g->loss_heard && then && callbacks_push(g->session->callbacks, then, data);
+    return g->loss_told && then && callbacks_push(g->session->callbacks, then, data);
 }
 
 zkl_grant *grant_take_off(struct tenure *t)
@@ -471,11 +479,12 @@ void grant_detach(struct tenure *t)
     grant_unref(g);
 }
 
-/* ---- its end by its user ---- */
+/* ---- the end by the user ---- */
 
+/* Makes the grant RELEASED, unless it has ended before. Fills in *end, and tells the watchers. */
 static void grant_end(zkl_grant *g, struct grant_end *end)
 {
-    const zkl_state state = grant_look(g, &end->now);
+    const zkl_state state = grant_state_now(g, &end->now);
 
     end->owned = state < ZKL_LOST && grant_set_end(g, ZKL_RELEASED, ZKL_LOSS_NONE) == ZKL_RELEASED;
     end->sure = end->owned && state == ZKL_HELD;
@@ -499,7 +508,7 @@ void grant_let_go(zkl_grant *g, bool node_gone)
 
     if (g->ops && g->ops->let_go)
         g->ops->let_go(g->context, node_gone);
-    else if (g->count > 1 || t->grant != g) /* the next turn's, or nobody's */
+    else if (g->count > 1 || t->grant != g) /* the tenure serves the next turn, or has no keeper */
         return;
     else if (node_gone)
         tenure_node_gone(t);
@@ -528,7 +537,7 @@ void grant_own(zkl_grant *g)
     g->owned++;
 }
 
-/* While somebody else has the grant, it is known that nobody owns it. */
+/* A release too many is found as long as the grant exists: then .owned is 0. */
 void zkl_grant_release(zkl_grant *g)
 {
     if (!g || grant_is_child(g))
@@ -596,9 +605,9 @@ bool grant_is_child(const zkl_grant *g)
     return fork_is_child(g->generation);
 }
 
-/* ---- what the user asks to be told of ---- */
+/* ---- the functions that a user registers ---- */
 
-/* No tenure is left that would say that it was lost. */
+/* Whether none of its tenures has the grant any more. Then grant_lose() does not tell its loss. */
 static bool grant_is_detached(const zkl_grant *g)
 {
     for (uint32_t i = 0; i < g->count; i++) {
@@ -612,7 +621,7 @@ void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data)
 {
     struct watcher watcher = {fn, data};
     zkl_state state = zkl_grant_state(g);
-    /* Lost by its deadline, but the contender has not said so yet: that will be the one call. */
+    /* If the grant is LOST by its deadline and not detached, grant_lose() will come and tell it. */
     bool final = state == ZKL_RELEASED || (state == ZKL_LOST && grant_is_detached(g));
 
     if (state == ZKL_SUSPECT || final)
@@ -621,7 +630,8 @@ void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data)
         g_array_append_val(g->watchers, watcher);
 }
 
-/* An entry point called what, without the monitor held: watch, unless it returns an error. */
+/* Registers fn for what, a function of the interface. watch does so with the monitor held. Returns
+ * 0, or the thread's last error. */
 static int grant_register(const zkl_grant *g, zkl_grant_fn fn, void *data, const char *what,
                           void (*watch)(zkl_grant *g, zkl_grant_fn fn, void *data))
 {
@@ -646,7 +656,7 @@ int zkl_grant_on_change(const zkl_grant *g, zkl_grant_fn fn, void *data)
     return grant_register(g, fn, data, "zkl_grant_on_change", grant_watch);
 }
 
-/* ---- what a holder is called for ---- */
+/* ---- calls of a holder's functions: another contender waits, or asks it to give way ---- */
 
 void grant_call(struct tenure *t, enum tenure_call call)
 {
@@ -670,7 +680,8 @@ static bool grant_was_called(const zkl_grant *g, enum tenure_call call)
     return called;
 }
 
-/* The same as grant_watch(), for such a call. Finds out whether there is reason for one. */
+/* Registers fn for such a call, and has the keepers find out whether there is reason for it. If
+ * there was before, fn is called now. */
 static void grant_watch_call(zkl_grant *g, enum tenure_call call, zkl_grant_fn fn, void *data)
 {
     struct watcher watcher = {fn, data};

@@ -1,114 +1,124 @@
-/* Grant: what a user has. It stands on one tenure or more. A turn of a retained lock stands on a
- * tenure that earlier turns stood on; a lock at several paths stands on one tenure at each.
- * docs/design/grants.md has the argument. */
+/* A grant is what a user has of a lock. It stands on one tenure or more. A turn of a retained lock
+ * is a grant on a tenure that earlier turns stood on. The grant of a lock at several paths stands
+ * on one tenure for each path. docs/design/grants.md has the argument. */
 #ifndef LIB_GRANT_H
 #define LIB_GRANT_H
 
 #include "lib/session/stats.h"
 #include "tenure.h"
 
-/* Called exactly once for what was waited for: the grant (owned by the callee) or the error. */
+/* Called exactly once, with the grant, whose reference is the callee's, or with the error. */
 typedef void (*grant_decided)(void *context, zkl_grant *grant, const zkl_error *error);
 
 /* How a grant was given back. */
 struct grant_end {
-    bool last;   /* the owner will not come again */
-    bool before; /* a transaction has done so already */
-    bool owned;  /* false: it was lost before */
-    bool sure;   /* it was HELD at .now, CLOCK_BOOTTIME ns, which was read in this very call */
-    int64_t now;
+    bool last;   /* the owner will not lock again */
+    bool before; /* a transaction has given it back already */
+    bool owned;  /* false: the grant was lost before */
+    bool sure;   /* the grant was HELD at .now */
+    int64_t now; /* CLOCK_BOOTTIME ns, read in this very call; 0: not read */
 };
 
-/* What else happens when a grant ends, if more has to go than one node. A function that is NULL
- * means that the tenure is released. */
+/* What is done when a grant ends, if that is not just the release of one tenure. */
 struct grant_ops {
-    /* A user's release gives up the reference alone: a member leaves its group otherwise. */
+    /* zkl_grant_release() gives up the reference alone. A member's grant ends when the member
+     * leaves its group. */
     bool stays;
-    /* The user has given it back. */
+    /* Called when the user has given the grant back. NULL: the nodes go. */
     void (*given_back)(void *context, zkl_grant *g, const struct grant_end *end);
-    /* The nodes have to go; node_gone: the first is known to be gone instead. */
+    /* Deletes the nodes; node_gone: the node of the first tenure is known to be gone instead. NULL:
+     * the tenure is released. */
     void (*let_go)(void *context, bool node_gone);
 };
 
-/* All with the monitor held, unless it says otherwise. */
+/* All functions are called with the monitor held, unless they say otherwise. */
 
-/* Makes a grant with one reference, which is the caller's. It takes a reference to each tenure, and
- * each tenure that is kept takes one to it. ops NULL: the tenure is released in the end. */
+/* Makes a grant on count tenures, with one reference, which is the caller's. The grant takes a
+ * reference to each tenure, and each tenure that is kept takes one to the grant. ops NULL: the
+ * tenure is released when the grant ends. */
 zkl_grant *grant_new(struct tenure *const *tenures, uint32_t count, const struct grant_ops *ops,
                      void *context);
 
-/* The same on one tenure, whose reference it takes. */
+/* Makes a grant on one tenure, and takes over the caller's reference to that. */
 zkl_grant *grant_new_on(struct tenure *t);
 
-/* Returns the next turn on t, with that number. spare is NULL or a turn of t's that is over: it is
- * used again if nobody else has it. The function takes spare's reference. */
+/* Makes the grant for the next turn on t, with that number. spare is NULL, or the grant of an
+ * earlier turn: if nobody else has that, it is used again. The function takes over the caller's
+ * reference to spare. */
 zkl_grant *grant_new_turn(struct tenure *t, zkl_grant *spare, uint64_t number,
                           const struct grant_ops *ops, void *context);
 
 zkl_grant *grant_ref(zkl_grant *g);
 
-/* A user gets one of the references, to give it up with zkl_grant_release(). */
+/* Gives one of the references to a user, who gives it up with zkl_grant_release(). */
 void grant_own(zkl_grant *g);
 
-/* Returns our own pointer to a grant that was lent to a user. The const of a lent grant keeps a
- * borrower from releasing it. It does not keep us from noting what the borrower asks for. */
+/* Returns a pointer without const to a grant that was lent to a user. The const keeps the user from
+ * releasing the grant. We may still change it. */
 zkl_grant *grant_of(const zkl_grant *lent);
 
-/* It may free the session, and with it the monitor. So the caller does not hold the monitor, unless
- * it has another reference to the session. */
+/* Gives up a reference. This may free the session, and with it the monitor. So the caller does not
+ * hold the monitor, unless it has another reference to the session. */
 void grant_unref(zkl_grant *g);
 
-/* The .ops hear of its end no longer. */
+/* From now on no function of the ops is called for the grant. */
 void grant_forget(zkl_grant *g);
 
-/* The same as zkl_grant_on_change(), where the calls are sure to come: before the session is
- * closed. */
+/* Does what zkl_grant_on_change() does. The session is not closed, so the calls are sure. */
 void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data);
 
-/* The user gets it now, CLOCK_BOOTTIME ns, and has waited for it so long: it is counted there. */
+/* Counts at that path that the user gets the grant at now (CLOCK_BOOTTIME ns), after a wait of
+ * wait_ns. */
 void grant_began(zkl_grant *g, struct stats_path *at, int64_t wait_ns, int64_t now);
 
-/* Before anybody else has it: its permits have these numbers. */
+/* Sets the numbers of the permits, before a user has the grant. */
 void grant_set_slots(zkl_grant *g, const int32_t *slots, uint32_t count);
 
-/* ---- the end by its user: it is told first, then the node is deleted ---- */
+/* ---- the end by the user: the watchers are told first, then the node is deleted ---- */
 
-/* False: it was lost before. The caller's reference stays. last: the owner will not come again. */
+/* Gives the grant back. The caller's reference stays. last: the owner will not lock again. Returns
+ * false if the grant was lost before. */
 bool grant_give_back(zkl_grant *g, bool last);
 
-/* The two halves of a release, for a transaction that gives the grant back. After the first half
- * the grant is RELEASED, though its node stands; false: it was not owned. */
+/* Does the first half of grant_give_back(), for a transaction that gives the grant back: makes the
+ * grant RELEASED, though its node stands. Returns false if the grant had ended before. */
 bool grant_disown(zkl_grant *g);
-/* The nodes are deleted, unless they are gone. */
+
+/* Does the second half: deletes the nodes. node_gone: that of the first tenure is gone already. */
 void grant_let_go(zkl_grant *g, bool node_gone);
 
-/* ---- what happens to a tenure; the grant on it, if there is one, tells ---- */
+/* ---- what happens to a tenure; the watchers of its grant, if there is one, are told ---- */
 
-/* A new deadline; a later one is a proof, which ends SUSPECT. False: it was lost before. */
-bool grant_extend(struct tenure *t, struct instant deadline, bool proved);
+/* Sets a new deadline: see validity_move_deadline(). */
+bool grant_move_deadline(struct tenure *t, struct instant deadline, bool proved);
+
+/* Makes a HELD tenure SUSPECT. */
 void grant_suspect(struct tenure *t);
 
-/* The tenure is lost for that reason, or was before by its deadline. No other function tells a
- * loss. If anybody was told, then(data) runs after them, on the callback thread and without the
- * monitor; NULL: nothing runs. Returns whether then will be called. */
+/* Makes the tenure LOST for that reason, unless it is lost already by its deadline. No other
+ * function tells a loss. If watchers are told, then(data) is called after them, as a callback;
+ * NULL: nothing is. Returns whether it will be called. */
 bool grant_lose(struct tenure *t, enum loss loss, void (*then)(void *data), void *data);
 
-/* There is reason for it: calls those who asked for it, now and once. */
+/* Calls the functions that the user has registered for such a call, once each. */
 void grant_call(struct tenure *t, enum tenure_call call);
 
-/* The grant on t, given back, stands on it no longer; with t's reference. */
+/* Takes the grant, which was given back, off the tenure. Returns it with the tenure's reference. */
 zkl_grant *grant_take_off(struct tenure *t);
 
-/* What kept the tenure is done with it. */
+/* Lets the tenure forget its keeper, and gives up the tenure's reference to the grant on it. */
 void grant_detach(struct tenure *t);
 
-/* Whether the grant on t was; and why that or, where there is none, t was lost. */
+/* Whether there is a grant on t, and it was given back. */
 bool grant_is_given_back(const struct tenure *t);
+
+/* Returns why the grant on t was lost; or, without a grant, why t was. */
 zkl_loss grant_loss(const struct tenure *t);
 
-/* ---- what others read of it; what never changes without the monitor ---- */
+/* ---- what others read of a grant; these may be called without the monitor ---- */
 
-/* 0 for an owned one; otherwise ZKL_ELOST or ZKL_EPERM, and the thread's last error says so. */
+/* Returns 0 if a grant in that state has not ended; otherwise ZKL_ELOST or ZKL_EPERM, the thread's
+ * last error. */
 int grant_check_state(const zkl_grant *g, zkl_state state);
 
 zkl_session *grant_session(const zkl_grant *g);

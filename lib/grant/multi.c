@@ -1,3 +1,5 @@
+/* The functions of the interface, multi_run() and what checks and makes a transaction for them are
+ * called without the monitor. All others are called with it held. */
 #include "multi.h"
 
 #include <string.h>
@@ -9,24 +11,26 @@
 #include "lib/session/denial.h"
 #include "recipes/payload.h"
 
+/* One transaction, as the user has called for it. */
 struct multi {
     struct call call;
     zkl_grant *grant;
-    struct multi_line *line;
-    struct store_change *changes; /* after the fence; the grant's other nodes come first */
+    struct multi_queue *queue;
+    struct store_change *changes; /* after the fence: checks of the grant's other nodes, the user's
+                                     changes, the deletes of a release */
     int count;
-    GStringChunk *texts; /* what changes point to */
-    bool release;
-    bool begun;
+    GStringChunk *texts; /* the paths and data of .changes */
+    bool release;        /* it gives the grant back */
+    bool begun;          /* it is the first of its queue, or was */
     GList link;
 };
 
 /* ---- what is asked for ---- */
 
 enum {
-    BYTES_MAX = 1000000, /* a server takes 1 MiB in one packet, and else drops the connection */
-    BYTES_EACH = 64,     /* of a change, besides its path and data */
-    ACL_BYTES_EACH = 3   /* of a character of the ACL's text, at most */
+    BYTES_MAX = 1000000, /* a server drops the connection after a packet of more than 1 MiB */
+    BYTES_EACH = 64,     /* what a change takes besides its path and data */
+    ACL_BYTES_EACH = 3   /* what a character of the ACL's text takes, at most */
 };
 
 static bool multi_is_own_node(const zkl_grant *g, const char *path)
@@ -38,6 +42,7 @@ static bool multi_is_own_node(const zkl_grant *g, const char *path)
     return false;
 }
 
+/* Returns what is wrong with a change; NULL: nothing. */
 static const char *multi_check_change(const zkl_change *c, const zkl_grant *g)
 {
     const char *wrong = path_check(c->path);
@@ -53,7 +58,8 @@ static const char *multi_check_change(const zkl_change *c, const zkl_grant *g)
     return NULL;
 }
 
-/* What the nodes besides the first take. */
+/* Returns how many bytes the changes of the grant's nodes take: a check and a delete of each,
+ * except for the first one. */
 static size_t multi_bytes_of_fence(const zkl_grant *g)
 {
     size_t bytes = 0;
@@ -63,6 +69,7 @@ static size_t multi_bytes_of_fence(const zkl_grant *g)
     return bytes;
 }
 
+/* Checks the arguments of a transaction. Returns 0, or the thread's last error. */
 static int multi_check(const zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags)
 {
     size_t bytes;
@@ -92,7 +99,7 @@ static int multi_check(const zkl_grant *g, const zkl_change *changes, size_t cou
     return 0;
 }
 
-/* The session's chroot goes before the user's paths; our own are full. */
+/* Appends a change of the node at chroot and path. */
 static void multi_add(struct multi *m, enum store_kind kind, const char *chroot, const char *path)
 {
     char *full = g_strconcat(chroot, path, NULL);
@@ -102,6 +109,7 @@ static void multi_add(struct multi *m, enum store_kind kind, const char *chroot,
     g_free(full);
 }
 
+/* Copies the data for the change that was appended last. */
 static void multi_set_data(struct multi *m, const void *data, size_t size)
 {
     struct store_change *c = &m->changes[m->count - 1];
@@ -112,6 +120,7 @@ static void multi_set_data(struct multi *m, const void *data, size_t size)
     c->length = (int)size;
 }
 
+/* Appends a change of the user's. */
 static void multi_add_users(struct multi *m, const zkl_change *c)
 {
     static const enum store_kind kinds[] = {
@@ -148,35 +157,35 @@ static struct multi *multi_new(const zkl_grant *g, const zkl_change *changes, si
 
 /* ---- the driver's table ---- */
 
-/* NULL: there is none. */
-static struct multi *multi_first(const struct multi_line *line)
+/* Returns the transaction under way; NULL: there is none. */
+static struct multi *multi_first(const struct multi_queue *q)
 {
-    return g_queue_peek_head((GQueue *)(uintptr_t)&line->waiting);
+    return g_queue_peek_head((GQueue *)(uintptr_t)&q->waiting);
 }
 
-/* If the connection has answered something, the first sending goes by that one alone. */
-static void multi_line_begin(struct multi_line *line)
+/* Begins the first transaction of the queue. If the present connection has answered a request, the
+ * transaction is first sent on that connection alone. */
+static void multi_begin_first(struct multi_queue *q)
 {
-    const zkl_session *s = line->driver.session;
+    const zkl_session *s = q->driver.session;
     const bool confirmed = s->up && s->confirmed == s->connection;
 
-    driver_hear_event(&line->driver,
+    driver_hear_event(&q->driver,
                       (struct machine_event){.kind = MACHINE_EV_BEGIN,
                                              .connection = confirmed ? s->connection : 0});
 }
 
-/* The number of the transaction of ours that has written these data into the node; 0: none has.
- * Another client may have asked the holder to give way: then its word stands in place of the
- * payload. */
-static uint32_t multi_number_in(struct multi_line *line, const struct machine_event *ev)
+/* Returns the number of the transaction of ours that has written the data in ev; 0: none has. If
+ * another client has asked the holder to give way, its word stands in place of the payload. */
+static uint32_t multi_number_in(struct multi_queue *q, const struct machine_event *ev)
 {
-    const char *payload = line->tenure->payload, *data = ev->data ? ev->data : "";
+    const char *payload = q->tenure->payload, *data = ev->data ? ev->data : "";
     const struct payload p = payload_read(data, ev->length);
 
-    line->asked = payload_asks(data, ev->length, ev->version);
+    q->asked = payload_asks(data, ev->length, ev->version);
     const bool ours =
         p.with_numbers == strlen(payload) && memcmp(data, payload, p.with_numbers) == 0;
-    return ours || line->asked ? p.transaction : 0;
+    return ours || q->asked ? p.transaction : 0;
 }
 
 /* Returns the tenure whose node the server did not find, if that is not the grant's first one: then
@@ -188,7 +197,8 @@ static struct tenure *multi_missing_part(const struct multi *m, enum store_rc rc
     return rc == STORE_NONODE && of_part ? grant_tenure(m->grant, (uint32_t)failed) : NULL;
 }
 
-/* The grant is lost at once, even where an earlier sending is still in doubt. */
+/* Ends the grant at once if the server did not find one of its other nodes, even if an earlier
+ * sending is still in doubt. */
 static void multi_lose_missing(const struct multi *m, const struct machine_event *ev)
 {
     struct tenure *missing = multi_missing_part(m, ev->rc, ev->failed);
@@ -200,39 +210,40 @@ static void multi_lose_missing(const struct multi *m, const struct machine_event
 static void multi_step(struct driver *d, const struct machine_event *ev,
                        struct machine_actions *out)
 {
-    struct multi_line *line = DRIVER_OWNER(d, struct multi_line);
-    struct multi *m = multi_first(line);
+    struct multi_queue *q = DRIVER_OWNER(d, struct multi_queue);
+    struct multi *m = multi_first(q);
 
     m->begun |= ev->kind == MACHINE_EV_BEGIN;
     multi_lose_missing(m, ev);
     const bool read = ev->kind == MACHINE_EV_ANSWER && ev->verb == STORE_GET && ev->rc == STORE_OK;
     const struct transaction_moment now = {.lost =
                                                !m->release && zkl_grant_state(m->grant) == ZKL_LOST,
-                                           .number = read ? multi_number_in(line, ev) : 0,
+                                           .number = read ? multi_number_in(q, ev) : 0,
                                            .release = m->release,
                                            .told = m->call.told};
-    transaction_step(&line->machine, ev, &now, out);
+    transaction_step(&q->machine, ev, &now, out);
 }
 
 static char *multi_path(struct driver *d, unsigned node)
 {
     (void)node;
-    return g_strdup(DRIVER_OWNER(d, struct multi_line)->tenure->full_node);
+    return g_strdup(DRIVER_OWNER(d, struct multi_queue)->tenure->full_node);
 }
 
-/* The data of the own node: payload, numbers, line. If somebody has asked the holder to give way,
- * that word stays in place of the payload. Only a read shows that word, and a set asks for the
- * version of another client's data only after a read of them. */
+/* Returns the data that the set of the own node writes: the payload with its numbers, and the
+ * transaction's number. If a client has asked the holder to give way, its word stays in place of
+ * the payload. The set asks for the version of another client's data only after a read of them, so
+ * it overwrites no such word that was not read. */
 static char *multi_data(struct driver *d, unsigned node, int *ret_length)
 {
-    const struct multi_line *line = DRIVER_OWNER(d, struct multi_line);
-    const char *payload = line->tenure->payload;
-    const uint32_t number = transaction_written(&line->machine);
+    const struct multi_queue *q = DRIVER_OWNER(d, struct multi_queue);
+    const char *payload = q->tenure->payload;
+    const uint32_t number = transaction_written(&q->machine);
     const struct payload p = payload_read(payload, strlen(payload));
     char *text;
 
     (void)node;
-    if (line->asked)
+    if (q->asked)
         text = g_strdup_printf(REVOKE_WORD "%.*s" TRANSACTION_WORDS "%u",
                                (int)(p.with_numbers - p.length), payload + p.length, number);
     else
@@ -241,14 +252,15 @@ static char *multi_data(struct driver *d, unsigned node, int *ret_length)
     return text;
 }
 
-static const struct store_change *multi_rest(struct driver *d, int *ret_count)
+static const struct store_change *multi_changes(struct driver *d, int *ret_count)
 {
-    const struct multi *m = multi_first(DRIVER_OWNER(d, struct multi_line));
+    const struct multi *m = multi_first(DRIVER_OWNER(d, struct multi_queue));
 
     *ret_count = m->count;
     return m->changes;
 }
 
+/* Tells the caller which change the server has refused. */
 static void multi_tell_refused(struct multi *m, enum store_rc rc, int failed)
 {
     zkl_session *s = m->call.session;
@@ -260,27 +272,29 @@ static void multi_tell_refused(struct multi *m, enum store_rc rc, int failed)
     call_tell_as(&m->call, &why);
 }
 
-static void multi_over(struct multi_line *line, struct multi *m, bool node_gone)
+/* Ends the transaction that was under way, and begins the next one. node_gone: the grant's own node
+ * does not exist any more. */
+static void multi_finish(struct multi_queue *q, struct multi *m, bool node_gone)
 {
-    g_queue_unlink(&line->waiting, &m->link);
+    g_queue_unlink(&q->waiting, &m->link);
     if (m->release || node_gone)
         grant_let_go(m->grant, node_gone);
     call_end(&m->call, 0, NULL);
-    if (multi_first(line))
-        multi_line_begin(line);
+    if (multi_first(q))
+        multi_begin_first(q);
 }
 
 static void multi_on_verdict(struct driver *d, const struct machine_action *a)
 {
-    struct multi_line *line = DRIVER_OWNER(d, struct multi_line);
-    struct multi *m = multi_first(line);
+    struct multi_queue *q = DRIVER_OWNER(d, struct multi_queue);
+    struct multi *m = multi_first(q);
 
     switch ((enum transaction_verdict)a->verdict) {
     case TX_TOLD_APPLIED:
         call_tell(&m->call, 0, NULL);
         break;
     case TX_TOLD_REFUSED:
-        multi_tell_refused(m, a->rc, line->machine.failed);
+        multi_tell_refused(m, a->rc, q->machine.failed);
         break;
     case TX_TOLD_LOST:
         call_tell(&m->call, d->session->closing ? ZKL_ECLOSED : ZKL_ELOST, NULL);
@@ -293,77 +307,79 @@ static void multi_on_verdict(struct driver *d, const struct machine_action *a)
         break;
     case TX_ENDED:
     case TX_ENDED_GONE:
-        multi_over(line, m, a->verdict == TX_ENDED_GONE);
+        multi_finish(q, m, a->verdict == TX_ENDED_GONE);
         break;
     }
 }
 
 static void multi_hold(struct driver *d)
 {
-    tenure_ref(DRIVER_OWNER(d, struct multi_line)->tenure);
+    tenure_ref(DRIVER_OWNER(d, struct multi_queue)->tenure);
 }
 
 static void multi_let_go(struct driver *d)
 {
-    tenure_unref(DRIVER_OWNER(d, struct multi_line)->tenure);
+    tenure_unref(DRIVER_OWNER(d, struct multi_queue)->tenure);
 }
 
 static const struct driver_ops multi_driver = {.step = multi_step,
                                                .path = multi_path,
                                                .data = multi_data,
-                                               .rest = multi_rest,
+                                               .rest = multi_changes,
                                                .on_verdict = multi_on_verdict,
                                                .hold = multi_hold,
                                                .free = multi_let_go};
 
-/* ---- the line ---- */
+/* ---- the queue ---- */
 
-static void multi_line_free(struct multi_line *line)
+static void multi_queue_free(struct multi_queue *q)
 {
-    driver_clear(&line->driver);
-    g_free(line);
+    driver_clear(&q->driver);
+    g_free(q);
 }
 
-static struct multi_line *multi_line_of(struct tenure *t)
+/* Returns the queue of a tenure. Makes it if there is none. */
+static struct multi_queue *multi_queue_of(struct tenure *t)
 {
-    if (!t->line) {
-        t->line = g_new0(struct multi_line, 1);
-        t->free_line = multi_line_free;
-        t->line->tenure = t;
-        driver_init(&t->line->driver, &multi_driver, t->session, STORE_PERSISTENT);
+    if (!t->multi_queue) {
+        t->multi_queue = g_new0(struct multi_queue, 1);
+        t->free_multi_queue = multi_queue_free;
+        t->multi_queue->tenure = t;
+        driver_init(&t->multi_queue->driver, &multi_driver, t->session, STORE_PERSISTENT);
     }
-    return t->line;
+    return t->multi_queue;
 }
 
 void multi_go_on_from(struct tenure *t, int32_t version)
 {
-    multi_line_of(t)->machine.version = version;
+    multi_queue_of(t)->machine.version = version;
 }
 
-bool multi_line_is_in_doubt(const struct multi_line *line)
+bool multi_is_in_doubt(const struct multi_queue *q)
 {
-    return line && (line->machine.loose || multi_first(line));
+    return q && (q->machine.loose || multi_first(q));
 }
 
 /* ---- the call ---- */
 
-static struct multi *multi_called(struct call *c)
+static struct multi *multi_of_call(struct call *c)
 {
     return (struct multi *)c;
 }
 
-/* Under the monitor: 0, or why it cannot begin. */
+/* Lets a transaction into its queue, and disowns the grant if it gives that back. Returns 0, or the
+ * thread's last error. */
 static int multi_enter(struct call *c)
 {
-    struct multi *m = multi_called(c);
+    struct multi *m = multi_of_call(c);
     const zkl_state state = zkl_grant_state(m->grant);
     int code = 0;
 
-    m->line = multi_line_of(grant_tenure(m->grant, 0));
+    m->queue = multi_queue_of(grant_tenure(m->grant, 0));
     if (c->session->closing)
         code = ZKL_ECLOSED;
-    else if (m->line->machine.version == INT32_MAX)
-        code = ZKL_ELIMIT; /* the next one could mean any version */
+    else if (m->queue->machine.version == INT32_MAX)
+        code = ZKL_ELIMIT; /* after it comes -1, by which a set asks for any version */
     else if (state >= ZKL_LOST || (m->release && !grant_disown(m->grant)))
         code = state == ZKL_RELEASED ? ZKL_EPERM : ZKL_ELOST;
     if (code == 0)
@@ -374,18 +390,19 @@ static int multi_enter(struct call *c)
 
 static void multi_begin(struct call *c)
 {
-    struct multi *m = multi_called(c);
+    struct multi *m = multi_of_call(c);
 
-    g_queue_push_tail_link(&m->line->waiting, &m->link);
-    if (multi_first(m->line) == m)
-        multi_line_begin(m->line);
+    g_queue_push_tail_link(&m->queue->waiting, &m->link);
+    if (multi_first(m->queue) == m)
+        multi_begin_first(m->queue);
 }
 
-/* A caller whose time has passed is told so, but its transaction keeps its place: what it has sent
- * may be applied, and the node that it gives back has to go. */
+/* Sees to it that the caller is told that the time has passed, or the session has ended. The
+ * transaction stays in the queue: what was sent may be applied, and the node of a grant that it
+ * gives back has to go. */
 static void multi_stop(struct call *c, const zkl_error *why)
 {
-    struct multi *m = multi_called(c);
+    struct multi *m = multi_of_call(c);
     const bool over = c->session->closing || c->session->refused;
 
     if (!m->begun) {
@@ -394,18 +411,19 @@ static void multi_stop(struct call *c, const zkl_error *why)
     }
     if (!c->told)
         c->error = *why;
-    driver_hear(&m->line->driver, over ? MACHINE_EV_OVER : MACHINE_EV_STOP);
+    driver_hear(&m->queue->driver, over ? MACHINE_EV_OVER : MACHINE_EV_STOP);
 }
 
-/* The transaction has begun by then, as the one before it has ended by that. */
+/* Tells the machine that another session has begun. The transaction is the first of the queue: the
+ * same event has ended those before it. */
 static void multi_replaced(struct call *c)
 {
-    driver_hear(&multi_called(c)->line->driver, MACHINE_EV_SESSION);
+    driver_hear(&multi_of_call(c)->queue->driver, MACHINE_EV_SESSION);
 }
 
 static void multi_free(struct call *c)
 {
-    struct multi *m = multi_called(c);
+    struct multi *m = multi_of_call(c);
 
     g_string_chunk_free(m->texts);
     g_free(m->changes);
@@ -419,6 +437,7 @@ static const struct call_ops multi_call = {.enter = multi_enter,
                                            .replaced = multi_replaced,
                                            .free = multi_free};
 
+/* Runs a transaction for a function of the interface; fn NULL: waits for its end. */
 static int multi_run(const zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags,
                      int64_t timeout_ms, zkl_multi_fn fn, void *data)
 {

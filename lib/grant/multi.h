@@ -10,21 +10,22 @@
 #include "lib/session/driver.h"
 #include "recipes/transaction.h"
 
-/* The transactions of the grants on one tenure, one under way at a time. A grant on several tenures
- * uses the line of the first one. */
-struct multi_line {
+/* The transactions of the grants on one tenure, one under way at a time. Those of a grant on
+ * several tenures are in the queue of the first one. */
+struct multi_queue {
     struct driver driver;
-    struct tenure *tenure; /* whose this is */
+    struct tenure *tenure; /* has this queue, and frees it */
     GQueue waiting;        /* of struct multi; the first is under way */
-    bool asked;            /* to give way, by the node's data as last read */
+    bool asked;            /* the node's data, as last read, ask the holder to give way */
     struct transaction machine;
 };
 
-/* Another request than a transaction has left that version in the tenure's node. */
+/* Sets the version for which the next transaction asks, after another request of ours has set the
+ * tenure's node. */
 void multi_go_on_from(struct tenure *t, int32_t version);
 
-/* Whether a transaction is not decided yet, or never will be: it may be applied as long as the node
- * stands. line NULL: there was none. */
-bool multi_line_is_in_doubt(const struct multi_line *line);
+/* Whether a transaction may still be applied as long as the node stands: it is not decided yet, or
+ * never will be. q NULL: there was no transaction. */
+bool multi_is_in_doubt(const struct multi_queue *q);
 
 #endif

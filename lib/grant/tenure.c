@@ -4,14 +4,16 @@
 
 /* ---- until when it is valid ---- */
 
-/* What a word is made of. */
+/* The parts of a word below its microseconds. */
 enum { STATE_BITS = 2, LOSS_BITS = 3, LOW_BITS = STATE_BITS + LOSS_BITS };
 
-static struct validity *validity_loadable(const struct validity *v)
+/* Takes away the const for atomic_load(), and for a reader that makes a loss final. */
+static struct validity *validity_without_const(const struct validity *v)
 {
     return (struct validity *)(uintptr_t)v;
 }
 
+/* Makes the word of a right that has not ended. */
 static uint64_t validity_pack(int64_t boot_ns, zkl_state state)
 {
     return (uint64_t)(boot_ns / 1000) << LOW_BITS | (uint64_t)state;
@@ -37,20 +39,21 @@ static bool validity_is_word_valid(uint64_t word)
     return validity_word_state(word) <= ZKL_SUSPECT;
 }
 
-/* A valid word with another state. */
+/* Returns word, which is valid, with another state and loss. */
 static uint64_t validity_change_word(uint64_t word, zkl_state state, enum loss loss)
 {
     return (word >> LOW_BITS << LOW_BITS) | (uint64_t)loss << STATE_BITS | (uint64_t)state;
 }
 
-/* The word is to follow. */
+/* Writes the other members for a deadline. The caller writes the word next. */
 static void validity_set_limits(struct validity *v, struct instant deadline)
 {
     atomic_store(&v->raw, deadline.raw);
     atomic_store(&v->sure, instant_sure(clock_now(), deadline));
 }
 
-/* The word now, with what is left of it. */
+/* Returns the present word, after making the right LOST if its deadline has passed. Fills in .left
+ * and .deadline; 0: the right has ended. */
 static uint64_t validity_settle(struct validity *v, struct validity_view *ret)
 {
     uint64_t word = atomic_load(&v->word);
@@ -74,7 +77,7 @@ void validity_begin(struct validity *v, zkl_state state, struct instant deadline
     atomic_store(&v->word, validity_pack(deadline.boot, state));
 }
 
-bool validity_extend(struct validity *v, struct instant deadline, bool proved)
+bool validity_move_deadline(struct validity *v, struct instant deadline, bool proved)
 {
     struct validity_view view;
     uint64_t word = validity_settle(v, &view);
@@ -88,6 +91,7 @@ bool validity_extend(struct validity *v, struct instant deadline, bool proved)
     return false;
 }
 
+/* Changes the state. Returns false if the right had ended before. */
 static bool validity_change(struct validity *v, zkl_state state, enum loss loss)
 {
     struct validity_view view;
@@ -114,7 +118,7 @@ bool validity_lose(struct validity *v, enum loss loss)
 struct validity_view validity_read(const struct validity *v)
 {
     struct validity_view view = {.left = 0};
-    const uint64_t word = validity_settle(validity_loadable(v), &view);
+    const uint64_t word = validity_settle(validity_without_const(v), &view);
 
     view.state = validity_word_state(word);
     view.loss = validity_word_loss(word);
@@ -123,13 +127,12 @@ struct validity_view validity_read(const struct validity *v)
 
 zkl_state validity_last(const struct validity *v)
 {
-    return validity_word_state(atomic_load(&validity_loadable(v)->word));
+    return validity_word_state(atomic_load(&validity_without_const(v)->word));
 }
 
-/* A single clock is enough until the deadline comes nearer. */
 zkl_state validity_state(const struct validity *v, int64_t *ret_now)
 {
-    struct validity *loadable = validity_loadable(v);
+    struct validity *loadable = validity_without_const(v);
     const uint64_t word = atomic_load(&loadable->word);
     const int64_t sure = atomic_load(&loadable->sure);
 
@@ -142,7 +145,7 @@ zkl_state validity_state(const struct validity *v, int64_t *ret_now)
     return validity_read(v).state;
 }
 
-/* ---- all of it ---- */
+/* ---- the tenure ---- */
 
 struct tenure *tenure_new(zkl_session *s, const struct tenure_ops *ops, struct contender *keeper,
                           const char *full_node, const char *payload, uint64_t token)
@@ -173,8 +176,8 @@ void tenure_unref(struct tenure *t)
     if (atomic_fetch_sub(&t->refs, 1) != 1)
         return;
     zkl_session *s = t->session;
-    if (t->line)
-        t->free_line(t->line);
+    if (t->multi_queue)
+        t->free_multi_queue(t->multi_queue);
     g_free(t->full_node);
     g_free(t->payload);
     g_free(t);

@@ -1,5 +1,8 @@
-/* Handles from new to free, locking and unlocking: levels, owners, and what becomes of them when a
- * thread ends or the process forks. */
+/* Makes and frees handles, locks and unlocks them. An owner's levels are counted here. A thread
+ * that ends gives back what it holds. In a forked child the parent's handles are nobody's.
+ *
+ * Functions that get a hold are called with handle.lock held. They take the monitor where they need
+ * it. */
 #include "handle.h"
 
 #include <limits.h>
@@ -13,22 +16,22 @@
 
 enum { RETAIN_MAX_MS = 86400000 };
 
-/* For threads that end while they own. Before every other lock. */
+/* All handles, for threads that end while they hold locks. The lock is taken before all others. */
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
 static GQueue handles = G_QUEUE_INIT;
 
-/* As the user sees it. */
+/* Returns the handle's path as the user sees it, without the chroot. */
 static const char *handle_path(const struct handle *h)
 {
     return session_path(h->session, h->path);
 }
 
-/* A reference less; without the monitor held. */
+/* Gives up a reference. The last one frees the handle, for which this takes the monitor. */
 static void handle_unref(struct handle *h)
 {
     if (!g_atomic_int_dec_and_test(&h->refs))
         return;
-    session_lock(h->session); /* contenders share the strings */
+    session_lock(h->session); /* it guards the counts of strings that contenders share */
     op_queue_clear(&h->waiters);
     if (h->kind->end)
         h->kind->end(h);
@@ -56,12 +59,12 @@ static void handle_before_fork(void)
     pthread_mutex_lock(&handles_lock);
 }
 
-static void handle_behind_fork(void)
+static void handle_after_fork(void)
 {
     pthread_mutex_unlock(&handles_lock);
 }
 
-static void handle_behind_fork_in_child(void)
+static void handle_after_fork_in_child(void)
 {
     g_queue_init(&handles);
     pthread_mutex_unlock(&handles_lock);
@@ -69,11 +72,12 @@ static void handle_behind_fork_in_child(void)
 
 static void handle_watch_forks(void)
 {
-    fork_handle(handle_before_fork, handle_behind_fork, handle_behind_fork_in_child);
+    fork_handle(handle_before_fork, handle_after_fork, handle_after_fork_in_child);
 }
 
 /* ---- new ---- */
 
+/* Returns what is wrong with the options; NULL: nothing. */
 static const char *handle_check_options(const zkl_mutex_options *o, unsigned has)
 {
     if (o->key && !(has & HANDLE_HAS_KEYS))
@@ -164,7 +168,7 @@ char *handle_new_payload(const char *name, uint64_t thread)
     return payload;
 }
 
-/* Its contenders share it. */
+/* Keeps the text until another thread asks, so the contenders of one thread share one string. */
 char *handle_payload(struct handle *h)
 {
     uint64_t thread = h->name ? 0 : lock_owner_thread();
@@ -185,6 +189,8 @@ struct contender_spec handle_spec(struct handle *h)
 
 /* ---- giving back ---- */
 
+/* Gives the grant back, and our reference to it. last: its owner will not lock again. Returns false
+ * if the grant was lost before. */
 static bool handle_give_back(struct handle *h, zkl_grant *grant, bool last)
 {
     session_lock(h->session);
@@ -194,28 +200,23 @@ static bool handle_give_back(struct handle *h, zkl_grant *grant, bool last)
     return owned;
 }
 
-/* Takes the hold out of the table and frees it. With h->lock held. */
+/* Takes the hold out of the table and frees it. */
 static void handle_forget_hold(struct handle *h, struct hold *hold)
 {
     h->recent = NULL;
     g_hash_table_remove(h->holds, &hold->key);
 }
 
-static void handle_forget_over(struct handle *h)
-{
-    if (h->over)
-        handle_forget_hold(h, h->over);
-    h->over = NULL;
-}
-
-/* Ends the hold, whatever its depth, with h->lock held. The hold stays, as the same owner may lock
- * again soon. Returns false if the grant was lost before. */
+/* Ends the hold, whatever its depth. The hold stays in the table as .over, because the same owner
+ * may lock again soon; the hold that was .over before is freed. last: the owner will not lock
+ * again. Returns false if the grant was lost before. */
 static bool handle_end_hold(struct handle *h, struct hold *hold, bool last)
 {
     zkl_grant *grant = g_steal_pointer(&hold->grant);
 
     hold->depth = 0;
-    handle_forget_over(h);
+    if (h->over)
+        handle_forget_hold(h, h->over);
     h->over = hold;
     return handle_give_back(h, grant, last);
 }
@@ -239,13 +240,15 @@ void handle_thread_ends(uint64_t owner)
     pthread_mutex_unlock(&handles_lock);
 }
 
+/* Gives up the reference if .key does not return: its thread ends, or it throws an exception. */
 static void handle_drop(void *handle)
 {
     handle_unref(handle);
 }
 
-/* The caller is the program's function, during which anybody may free the handle. Then it has a
- * reference more, for handle_leave(). */
+/* Returns the key of the calling owner. If .key is set, that function of the user's runs here, and
+ * any thread may free the handle during the call. So the handle then gets a reference, which
+ * handle_leave() gives up. */
 static uint64_t handle_caller_key(struct handle *h)
 {
     uint64_t key;
@@ -259,7 +262,8 @@ static uint64_t handle_caller_key(struct handle *h)
     return key;
 }
 
-/* Gives up h->lock, and the reference of handle_caller_key(). */
+/* Ends what handle_caller_key() and the lock of h->lock began: gives up the lock, and the reference
+ * if there is one. */
 static void handle_leave(struct handle *h)
 {
     const bool counted = h->key != NULL;
@@ -269,6 +273,7 @@ static void handle_leave(struct handle *h)
         handle_unref(h);
 }
 
+/* Returns the hold of the owner with that key; NULL: there is none. The caller holds h->lock. */
 static struct hold *handle_find_hold(struct handle *h, uint64_t key)
 {
     if (!h->recent || h->recent->key != key)
@@ -278,8 +283,9 @@ static struct hold *handle_find_hold(struct handle *h, uint64_t key)
 
 /* ---- locking ---- */
 
-/* This owner has the grant already: it goes one level deeper, if it may, and the grant stays the
- * same. A reader may not wait to write: two readers that do would wait for each other. */
+/* Locks once more for an owner that has a hold: the hold gets one level deeper, and the grant stays
+ * the same. A reader may not wait to write, because two readers that do so would wait for each
+ * other. Returns 0, or the thread's last error. */
 static int handle_reenter(const struct handle *h, struct hold *hold, bool shared,
                           const zkl_grant **ret)
 {
@@ -300,6 +306,7 @@ static int handle_reenter(const struct handle *h, struct hold *hold, bool shared
     return 0;
 }
 
+/* Starts the operation of a call; hold NULL: the call is asynchronous. */
 static zkl_op *handle_start(struct handle *h, const struct hold *hold, bool shared,
                             int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
@@ -309,6 +316,7 @@ static zkl_op *handle_start(struct handle *h, const struct hold *hold, bool shar
     return op;
 }
 
+/* Sets what the hold has; grant NULL: nothing yet. */
 static void handle_set_hold(struct hold *hold, zkl_grant *grant, bool shared)
 {
     hold->grant = grant;
@@ -322,7 +330,8 @@ static int handle_deny_freed(const struct handle *h)
                      h->kind->what);
 }
 
-/* The attempt of a hold that the table has already, with h->lock held. */
+/* Acquires the lock for a hold that is in the table, and waits for it without h->lock. Returns 0,
+ * or the thread's last error. */
 static int handle_acquire(struct handle *h, struct hold *hold, bool shared, int64_t timeout_ms)
 {
     zkl_op *op = handle_start(h, hold, shared, timeout_ms, NULL, NULL);
@@ -355,9 +364,11 @@ static struct hold *handle_new_hold(struct handle *h, uint64_t key)
     return hold;
 }
 
-/* *ret_waited: h->lock was given up meanwhile, and h has a reference more. */
-static int handle_lock_anew(struct handle *h, struct hold *hold, bool shared, int64_t timeout_ms,
-                            bool *ret_waited)
+/* Gets a grant for a hold that has none: at once if it can be had so, or else by an operation. Sets
+ * *ret_waited if there was one: then h->lock was given up for a time, and the caller has to give up
+ * a reference to h. Returns 0, or the thread's last error. */
+static int handle_begin_hold(struct handle *h, struct hold *hold, bool shared, int64_t timeout_ms,
+                             bool *ret_waited)
 {
     int code = 0;
 
@@ -374,6 +385,7 @@ static int handle_lock_anew(struct handle *h, struct hold *hold, bool shared, in
     return code;
 }
 
+/* Returns 0 if the calling thread may wait, or the thread's last error: it is in a callback. */
 static int handle_check_wait(const struct handle *h)
 {
     if (!callbacks_inside())
@@ -382,8 +394,8 @@ static int handle_check_wait(const struct handle *h)
                      handle_path(h));
 }
 
-/* Locks for an owner that has no hold, or whose hold is over. The caller has entered the handle;
- * this function leaves it. */
+/* Locks for an owner that has no hold (NULL), or whose hold is over. The caller has locked h->lock;
+ * this function calls handle_leave(). */
 static int handle_lock_first(struct handle *h, struct hold *hold, uint64_t key, bool shared,
                              int64_t timeout_ms, const zkl_grant **ret)
 {
@@ -393,7 +405,7 @@ static int handle_lock_first(struct handle *h, struct hold *hold, uint64_t key, 
     if (!code) {
         h->over = h->over == hold ? NULL : h->over;
         hold = hold ? hold : handle_new_hold(h, key);
-        code = handle_lock_anew(h, hold, shared, timeout_ms, &waited);
+        code = handle_begin_hold(h, hold, shared, timeout_ms, &waited);
     }
     if (!code && ret)
         *ret = hold->grant;
@@ -432,7 +444,7 @@ int handle_depth(struct handle *h)
 
 /* ---- unlocking ---- */
 
-/* With h->lock held. False: it was lost before. */
+/* Undoes one lock of the owner; the last one ends the hold. Returns false if the grant was lost. */
 static bool handle_undo_level(struct handle *h, struct hold *hold)
 {
     if (--hold->depth == 0) {
@@ -469,6 +481,8 @@ int handle_lock_async(struct handle *h, const char *what, bool shared, int64_t t
 
 /* ---- the end ---- */
 
+/* Gives back what a hold has. Returns TRUE, so that the table drops the hold, unless it is over or
+ * still acquiring. */
 static gboolean handle_end_if_held(void *key, void *value, void *handle)
 {
     struct hold *hold = value;
@@ -478,15 +492,6 @@ static gboolean handle_end_if_held(void *key, void *value, void *handle)
         return FALSE;
     handle_give_back(handle, hold->grant, false);
     return TRUE;
-}
-
-static void handle_close_kind(struct handle *h)
-{
-    if (!h->kind->close)
-        return;
-    session_lock(h->session);
-    h->kind->close(h);
-    session_unlock(h->session);
 }
 
 void handle_free(struct handle *h)
@@ -500,15 +505,19 @@ void handle_free(struct handle *h)
     pthread_mutex_unlock(&handles_lock);
     pthread_mutex_lock(&h->lock);
     h->freed = true;
-    /* First: what is given back here would be theirs. */
+    /* First end those that wait: otherwise they would get what is given back below. */
     why = g_strdup_printf("the %s was freed", h->kind->what);
     session_lock(h->session);
     op_queue_abort(&h->waiters, ZKL_ECLOSED, why);
     session_unlock(h->session);
     g_free(why);
-    h->recent = NULL; /* it may go */
+    h->recent = NULL; /* the table may drop it */
     g_hash_table_foreach_remove(h->holds, handle_end_if_held, h);
-    handle_close_kind(h);
+    if (h->kind->close) {
+        session_lock(h->session);
+        h->kind->close(h);
+        session_unlock(h->session);
+    }
     pthread_mutex_unlock(&h->lock);
     handle_unref(h);
 }

@@ -4,26 +4,26 @@
 #include "lib/base/steps.h"
 #include "lib/contender/claim.h"
 
-/* What belongs to one path. */
-struct part {
+/* What the attempt has at one path. */
+struct multi_part {
     struct multi_attempt *attempt;
     struct multi_path path;
     struct claim claim;
-    zkl_error *error; /* of the contender that failed; NULL: none has */
+    zkl_error *error; /* why the contender failed; NULL: it has not */
 };
 
 struct multi_attempt {
-    unsigned refs; /* until it is done, and each step */
+    unsigned refs; /* one until the machine is done, and one during a step */
     struct multi_lock machine;
     struct multi_lock_path places[MULTI_LOCK_PATHS];
     zkl_session *session;
     struct contender_spec spec;
     grant_decided decided;
     void *context;
-    zkl_grant *grant;     /* the user's, with a reference of ours; NULL: not granted */
-    const zkl_error *why; /* inside multi_attempt_abort() */
-    struct steps *steps;  /* NULL: it is in none */
-    struct part part[];   /* in order */
+    zkl_grant *grant;         /* the user's, with a reference of ours; NULL: not granted */
+    const zkl_error *why;     /* why multi_attempt_abort() ends it; set during that call alone */
+    struct steps *steps;      /* NULL: the machine is in no step */
+    struct multi_part part[]; /* sorted by path */
 };
 
 static void multi_attempt_unref(struct multi_attempt *a)
@@ -38,10 +38,12 @@ static void multi_attempt_unref(struct multi_attempt *a)
     g_free(a);
 }
 
+/* Steps the machine by an event, and then by those that come in the midst of that step. */
 static void multi_attempt_step(struct multi_attempt *a, struct multi_lock_event ev);
 
-/* The machine tells by the entry whether the path was left since. */
-static void multi_attempt_step_part(struct part *p, enum multi_lock_event_kind kind)
+/* Steps the machine by an event at one path. The event names the path's present entry: so the
+ * machine knows if it has left the path since. */
+static void multi_attempt_step_part(struct multi_part *p, enum multi_lock_event_kind kind)
 {
     struct multi_attempt *a = p->attempt;
     const uint32_t at = (uint32_t)(p - a->part);
@@ -52,6 +54,7 @@ static void multi_attempt_step_part(struct part *p, enum multi_lock_event_kind k
 
 /* ---- what contenders tell ---- */
 
+/* Tells the machine that a contender waits for others, or has lost its lock. */
 static void multi_attempt_on_news(void *context, enum contender_news news)
 {
     if (news == CONTENDER_WAITS)
@@ -62,10 +65,10 @@ static void multi_attempt_on_news(void *context, enum contender_news news)
 
 static void multi_attempt_on_decided(void *context, const zkl_error *error)
 {
-    struct part *p = context;
+    struct multi_part *p = context;
 
     if (!error) {
-        contender_set_idle(p->claim.holder, true);
+        contender_set_idle(p->claim.holder, true); /* until all are granted */
         multi_attempt_step_part(p, MULTI_LOCK_EV_GRANTED);
     } else {
         g_free(p->error);
@@ -76,24 +79,25 @@ static void multi_attempt_on_decided(void *context, const zkl_error *error)
 
 /* ---- what the machine asks ---- */
 
-static void multi_attempt_enter(struct multi_attempt *a, struct part *p)
+/* Enters a contender at one path. */
+static void multi_attempt_enter(struct multi_attempt *a, struct multi_part *p)
 {
     struct contender_spec spec = a->spec;
 
-    p->claim.until_gone = true; /* nobody uses it before all are granted */
+    p->claim.until_gone = true; /* nobody uses this lock before those at all paths are granted */
     spec.directory = p->path.directory;
     spec.news = multi_attempt_on_news;
     claim_enter(&p->claim, a->session, &spec, multi_attempt_on_decided, p);
 }
 
-/* The grant is given back. node_gone: it is lost instead, and the node of the path that the user
- * gave first is known to be gone. */
+/* Releases the locks at all paths, because the grant was given back. If node_gone, the node at the
+ * path that the user gave first is gone instead: that lock is lost, and all others with it. */
 static void multi_attempt_on_let_go(void *context, bool node_gone)
 {
     struct multi_attempt *a = context;
 
     for (uint32_t i = 0; i < a->machine.count; i++) {
-        struct part *p = &a->part[i];
+        struct multi_part *p = &a->part[i];
         if (node_gone && p->path.given == 0 && p->claim.holder) {
             contender_node_gone(p->claim.holder);
             return;
@@ -104,6 +108,7 @@ static void multi_attempt_on_let_go(void *context, bool node_gone)
 
 static const struct grant_ops multi_attempt_grant = {.let_go = multi_attempt_on_let_go};
 
+/* Makes the grant on the tenures at all paths, in the order in which the user gave these. */
 static void multi_attempt_give(struct multi_attempt *a)
 {
     struct tenure *tenures[MULTI_LOCK_PATHS];
@@ -119,8 +124,8 @@ static void multi_attempt_give(struct multi_attempt *a)
     a->decided(a->context, a->grant, NULL);
 }
 
-/* A lock is lost, and with it the grant. The nodes of the others go when the callbacks
- * have returned. The news are those that the caller's contenders would tell. */
+/* Ends the grant because the lock at one path is lost. The other locks are lost, too: their nodes
+ * go when the callbacks have returned. Then tells it as a contender of the caller's would. */
 static void multi_attempt_lose(struct multi_attempt *a)
 {
     for (uint32_t i = 0; i < a->machine.count; i++) {
@@ -156,7 +161,7 @@ static void multi_attempt_perform(struct multi_attempt *a, const struct multi_lo
     }
 }
 
-/* From now on nobody knows it. */
+/* Gives up what the attempt has of the grant, and its reference to itself. */
 static void multi_attempt_end(struct multi_attempt *a)
 {
     if (a->grant) {
@@ -192,11 +197,13 @@ struct multi_attempt *multi_attempt_new(zkl_session *s, const struct contender_s
                                         const struct multi_path *paths, uint32_t count,
                                         grant_decided decided, void *context)
 {
-    struct multi_attempt *a = g_malloc0(sizeof(struct multi_attempt) + count * sizeof(struct part));
+    struct multi_attempt *a =
+        g_malloc0(sizeof(struct multi_attempt) + count * sizeof(struct multi_part));
 
     a->refs = 1;
     a->machine.count = count;
-    /* Leases are taken under a lock, which alone refuses other tries. */
+    /* A try enters a path when it holds all before it, so that one of several tries wins. Leases
+     * are entered together: they are taken under a lock, which alone refuses other tries. */
     a->machine.one_by_one = spec->try_only && spec->rule != RULE_LEASE;
     multi_lock_init(&a->machine, a->places);
     a->session = s;
@@ -217,7 +224,7 @@ void multi_attempt_begin(struct multi_attempt *a)
     multi_attempt_step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_BEGIN});
 }
 
-/* The error names the path that it waits for. */
+/* The error names the path for which the attempt waits. */
 void multi_attempt_abort(struct multi_attempt *a, int code, const char *text)
 {
     const uint32_t front = multi_lock_front(&a->machine, a->places);

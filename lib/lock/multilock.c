@@ -1,4 +1,6 @@
-/* The handle of a lock at several paths: what is checked and put in order, and its acquisitions. */
+/* The handle of a lock at several paths. It checks and sorts them, and makes an attempt for each
+ * acquisition (multi_attempt.h). multilock_abort() and multilock_waiting() are called with the
+ * monitor held. All others are called without it. */
 #include <string.h>
 
 #include "handle.h"
@@ -14,19 +16,19 @@ G_STATIC_ASSERT((int)ZKL_MULTILOCK_PATHS == (int)MULTI_LOCK_PATHS);
 struct zkl_multilock {
     gint refs; /* the user's, and one for each call that waits */
     zkl_session *session;
-    char *name; /* NULL: made for each call */
+    char *name; /* written into the nodes; NULL: one is made for each call */
     zkl_parents parents;
     zkl_peer peer;
     struct op_queue waiters;
     uint32_t count;
-    struct multi_path paths[]; /* in order */
+    struct multi_path paths[]; /* sorted */
 };
 
 static void multilock_unref(zkl_multilock *l)
 {
     if (!g_atomic_int_dec_and_test(&l->refs))
         return;
-    session_lock(l->session); /* contenders share the strings */
+    session_lock(l->session); /* it guards the counts of strings that contenders share */
     op_queue_clear(&l->waiters);
     for (uint32_t i = 0; i < l->count; i++)
         g_ref_string_release(l->paths[i].directory);
@@ -36,7 +38,7 @@ static void multilock_unref(zkl_multilock *l)
     g_free(l);
 }
 
-static int check(const zkl_multilock *l)
+static int multilock_check(const zkl_multilock *l)
 {
     if (!l)
         return error_set(ZKL_EINVAL, NULL, "the lock is NULL");
@@ -45,7 +47,8 @@ static int check(const zkl_multilock *l)
 
 /* ---- new ---- */
 
-/* The order that all keep: of what the server calls them, byte by byte. */
+/* Compares full paths byte by byte, as the server has them. All clients enter them in this order,
+ * so that none waits for the other. */
 static int multilock_compare(const void *a, const void *b, void *unused)
 {
     (void)unused;
@@ -53,7 +56,7 @@ static int multilock_compare(const void *a, const void *b, void *unused)
                   ((const struct multi_path *)b)->directory);
 }
 
-static int check_paths(const zkl_session *s, const char *const *paths, size_t count)
+static int multilock_check_paths(const zkl_session *s, const char *const *paths, size_t count)
 {
     if (!paths || count == 0 || count > ZKL_MULTILOCK_PATHS)
         return error_set(ZKL_EINVAL, NULL, "zkl_multilock_new: %s",
@@ -98,7 +101,7 @@ int zkl_multilock_new(zkl_multilock **ret, zkl_session *s, const char *const *pa
     int code = handle_check_options_taken("zkl_multilock_new", ret, s, wrong);
 
     if (!code)
-        code = check_paths(s, paths, count);
+        code = multilock_check_paths(s, paths, count);
     if (!code)
         code = session_check_open(s);
     if (code)
@@ -129,7 +132,8 @@ static const struct contender *multilock_waiting(const void *attempt)
     return multi_attempt_waiting(attempt);
 }
 
-static const struct op_way multilock_way = {.abort = multilock_abort, .waiting = multilock_waiting};
+static const struct op_ops multilock_op_ops = {.abort = multilock_abort,
+                                               .waiting = multilock_waiting};
 
 static zkl_op *multilock_start(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
@@ -144,7 +148,7 @@ static zkl_op *multilock_start(zkl_multilock *l, int64_t timeout_ms, zkl_acquire
     if (op_is_open(op)) {
         struct multi_attempt *a =
             multi_attempt_new(l->session, &spec, l->paths, l->count, op_decide, op);
-        op_go(op, &multilock_way, a);
+        op_assign(op, &multilock_op_ops, a);
         multi_attempt_begin(a);
     }
     g_ref_string_release(spec.payload);
@@ -154,7 +158,7 @@ static zkl_op *multilock_start(zkl_multilock *l, int64_t timeout_ms, zkl_acquire
 
 int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms, zkl_grant **ret)
 {
-    int code = check(l);
+    int code = multilock_check(l);
 
     if (code)
         return code;
@@ -171,7 +175,7 @@ int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms, zkl_grant **ret)
 int zkl_multilock_lock_async(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
                              zkl_op **ret)
 {
-    int code = check(l);
+    int code = multilock_check(l);
 
     if (code)
         return code;

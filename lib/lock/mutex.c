@@ -1,3 +1,5 @@
+/* The functions of the interface, mutex_prepare() and mutex_take() take the monitor. All others are
+ * called with it held. */
 #include "mutex.h"
 
 #include "handle.h"
@@ -10,23 +12,24 @@
 guint turns_most = TURNS_MOST;
 uint32_t turns_local = TURNS_LOCAL;
 
-/* ---- where nothing is retained: one caller after the other has a contender ---- */
+/* ---- if the handle does not retain: one caller after the other has a contender ---- */
 
 /* The callers of one handle. */
 struct local_queue {
-    struct contender_queue queue; /* of struct local_waiter */
-    unsigned refs;                /* the handle's, and one while a contender is inside */
+    struct contender_queue queue; /* its .waiting are of struct local_waiter */
+    unsigned refs;                /* the handle's, and one while a caller has a contender */
     zkl_session *session;
     struct contender_spec spec;
 };
 
 struct local_waiter {
     struct local_queue *queue;
-    char *payload; /* GRefString: of the node that it will have */
+    char *payload; /* GRefString: for the node of its contender */
     zkl_op *op;
     GList link;
 };
 
+/* Fills in the error of a try that would have to wait for others. */
 static void mutex_fill_busy(zkl_session *s, const char *directory, zkl_error *ret)
 {
     const char *path = session_path(s, directory);
@@ -42,6 +45,7 @@ static void local_queue_unref(struct local_queue *q)
     g_free(q);
 }
 
+/* Enters the contender of a caller. */
 static void local_queue_let_in(struct local_queue *q, zkl_op *op, char *payload, bool try_only)
 {
     struct contender_spec spec = q->spec;
@@ -49,7 +53,7 @@ static void local_queue_let_in(struct local_queue *q, zkl_op *op, char *payload,
     spec.payload = payload;
     spec.try_only = try_only;
     spec.queue = &q->queue;
-    q->refs++; /* until it has left */
+    q->refs++; /* until the contender has left */
     op_contend(op, &spec);
 }
 
@@ -59,10 +63,11 @@ static void local_queue_free_waiter(struct local_waiter *w)
     g_free(w);
 }
 
-static void local_queue_on_left(struct contender_queue *inside)
+/* Lets in the next caller: the contender of the last one has left. */
+static void local_queue_on_left(struct contender_queue *queue)
 {
-    struct local_queue *q = (struct local_queue *)inside;
-    GList *next = g_queue_pop_head_link(&inside->waiting);
+    struct local_queue *q = (struct local_queue *)queue;
+    GList *next = g_queue_pop_head_link(&queue->waiting);
 
     if (next) {
         struct local_waiter *w = next->data;
@@ -72,7 +77,7 @@ static void local_queue_on_left(struct contender_queue *inside)
     local_queue_unref(q);
 }
 
-/* The caller gives up. */
+/* Ends the operation of a caller that waits, with an error. */
 static void local_queue_give_up(void *waiter, int code, const char *text)
 {
     struct local_waiter *w = waiter;
@@ -86,9 +91,10 @@ static void local_queue_give_up(void *waiter, int code, const char *text)
     local_queue_free_waiter(w);
 }
 
-static const struct op_way local_queue_way = {.abort = local_queue_give_up};
+static const struct op_ops local_queue_op_ops = {.abort = local_queue_give_up};
 
-/* A caller contends if no other does. A try does not wait for others. */
+/* Takes in a caller. It contends at once if no other caller of the handle does. Otherwise it waits;
+ * a try fails. */
 static void local_queue_arrive(struct local_queue *q, zkl_op *op, char *payload, bool try_only)
 {
     zkl_error busy;
@@ -100,7 +106,7 @@ static void local_queue_arrive(struct local_queue *q, zkl_op *op, char *payload,
         op_decide(op, NULL, &busy);
     } else {
         struct local_waiter *w = g_new0(struct local_waiter, 1);
-        op_go(op, &local_queue_way, w);
+        op_assign(op, &local_queue_op_ops, w);
         *w = (struct local_waiter){
             .queue = q, .payload = g_ref_string_acquire(payload), .op = op, .link.data = w};
         g_queue_push_tail_link(&q->queue.waiting, &w->link);
@@ -108,7 +114,8 @@ static void local_queue_arrive(struct local_queue *q, zkl_op *op, char *payload,
     }
 }
 
-/* spec describes the contenders, but for payload, try_only and queue. Its directory is kept. */
+/* Makes a queue with one reference. spec describes the contenders, but for payload, try_only and
+ * queue. The queue takes a reference to its directory. */
 static struct local_queue *local_queue_new(zkl_session *s, const struct contender_spec *spec)
 {
     struct local_queue *q = g_new0(struct local_queue, 1);
@@ -117,18 +124,18 @@ static struct local_queue *local_queue_new(zkl_session *s, const struct contende
     q->session = s;
     q->spec = *spec;
     q->spec.directory = g_ref_string_acquire(spec->directory);
-    q->spec.payload = NULL; /* of each contender its own */
+    q->spec.payload = NULL; /* each contender has its own */
     q->queue.left = local_queue_on_left;
     return q;
 }
 
-/* ---- where the handle retains: turns on one tenure ---- */
+/* ---- if the handle retains: turns on one tenure ---- */
 
 struct turn_caller {
-    char *payload;  /* GRefString: of the node, if it enters for this caller */
-    uint64_t owner; /* equal numbers: the same owner */
-    bool is_new;    /* an owner that no other caller is; owner says nothing */
-    bool try_only;  /* does not wait for others */
+    char *payload;  /* GRefString: for the node, if the contender enters for this caller */
+    uint64_t owner; /* two callers with the same number are the same owner */
+    bool is_new;    /* the owner is no other caller's, and .owner says nothing */
+    bool try_only;  /* the caller does not wait for others */
 };
 
 struct turn_waiter {
@@ -138,27 +145,28 @@ struct turn_waiter {
     GList link;
 };
 
+/* The callers of one handle, and its tenure. */
 struct turns {
-    unsigned refs; /* the handle's, and one while the machine has anything to do */
+    unsigned refs; /* the handle's, one while the machine is not in RETAIN_NONE, and each step's */
     zkl_session *session;
     struct contenders *all; /* of the session */
     struct contender_spec spec;
     GQueue waiting; /* of struct turn_waiter */
     struct retain machine;
     struct claim claim;
-    zkl_grant *spare;                 /* the last turn, to be used again */
-    uint64_t owner;                   /* of the last turn, if it may come again */
-    bool was_new;                     /* it may not */
-    zkl_error error;                  /* the attempt's */
-    uint32_t connection;              /* that the attempt began on; 0: none */
-    const struct turn_caller *taking; /* the caller of turns_take(), which waits in no queue */
-    zkl_grant *taken;                 /* what it gets */
+    zkl_grant *spare;                 /* the grant of the last turn, to be used again; NULL: none */
+    uint64_t owner;                   /* the owner of the last turn */
+    bool was_new;                     /* that was an asynchronous call: .owner says nothing */
+    zkl_error error;                  /* why the last attempt failed */
+    uint32_t connection;              /* on which the attempt began; 0: on none */
+    const struct turn_caller *taking; /* the caller in turns_take(), which is not in .waiting */
+    zkl_grant *taken;                 /* the turn for .taking; NULL: none */
     struct timer timer;
-    GList idle_link;     /* in the session's list */
-    struct steps *steps; /* NULL: it is in none */
-    bool over;           /* the tenure ends without our doing */
+    GList idle_link;     /* in contenders.idle, if .listed_idle */
+    struct steps *steps; /* NULL: the machine is in no step */
+    bool over;           /* the tenure is lost, or a transaction has given it back */
     bool listed_idle;
-    bool busy; /* has a reference to the turns */
+    bool busy; /* the machine is not in RETAIN_NONE */
 };
 
 static void turns_unref(struct turns *t)
@@ -172,7 +180,7 @@ static void turns_unref(struct turns *t)
 
 static const struct grant_ops turns_grant_ops;
 
-/* Gives the machine an event and does what it asks. */
+/* Steps the machine by an event, and then by those that come in the midst of that step. */
 static void turns_step(struct turns *t, struct retain_event ev);
 
 /* ---- callers that wait ---- */
@@ -183,6 +191,7 @@ static void turns_free_waiter(struct turn_waiter *w)
     g_free(w);
 }
 
+/* Ends the operation of a caller that waits: with a turn, or with an error if turn is NULL. */
 static void turns_decide(struct turn_waiter *w, zkl_grant *turn, const zkl_error *error)
 {
     struct turns *t = w->turns;
@@ -193,6 +202,7 @@ static void turns_decide(struct turn_waiter *w, zkl_grant *turn, const zkl_error
     turns_free_waiter(w);
 }
 
+/* Refuses a waiter that only tries. */
 static void turns_refuse(struct turns *t, GList *link)
 {
     zkl_error busy;
@@ -201,12 +211,13 @@ static void turns_refuse(struct turns *t, GList *link)
     turns_decide(link->data, NULL, &busy);
 }
 
+/* Whether the caller is the owner of the last turn. */
 static bool turns_is_last_owner(const struct turns *t, const struct turn_caller *caller)
 {
     return !caller->is_new && !t->was_new && caller->owner == t->owner;
 }
 
-/* The caller that is first; NULL: nobody waits. */
+/* Returns the caller that is to have the next turn; NULL: nobody waits. */
 static const struct turn_caller *turns_first(const struct turns *t)
 {
     const GList *head = t->waiting.head;
@@ -216,6 +227,7 @@ static const struct turn_caller *turns_first(const struct turns *t)
     return head ? &((const struct turn_waiter *)head->data)->caller : NULL;
 }
 
+/* Gives the first caller a turn with that number. */
 static void turns_give_turn(struct turns *t, uint64_t number)
 {
     const struct turn_caller *caller = turns_first(t);
@@ -232,6 +244,7 @@ static void turns_give_turn(struct turns *t, uint64_t number)
 
 /* ---- contenders ---- */
 
+/* Tells the machine what happens to the contender that holds. */
 static void turns_on_news(void *context, enum contender_news news)
 {
     struct turns *t = context;
@@ -263,6 +276,7 @@ static void turns_on_news(void *context, enum contender_news news)
     turns_step(t, ev);
 }
 
+/* Tells the machine that the contender has the lock, or has failed. */
 static void turns_on_decided(void *context, const zkl_error *error)
 {
     struct turns *t = context;
@@ -281,6 +295,7 @@ static void turns_on_decided(void *context, const zkl_error *error)
     turns_step(t, ev);
 }
 
+/* Enters the contender, for the caller that is first. */
 static void turns_enter(struct turns *t, const struct retain_action *a)
 {
     struct contender_spec spec = t->spec;
@@ -294,8 +309,8 @@ static void turns_enter(struct turns *t, const struct retain_action *a)
     claim_enter(&t->claim, t->session, &spec, turns_on_decided, t);
 }
 
-/* A lost tenure ends by itself, when the callbacks have returned. A tenure that a transaction is
- * giving back ends with that. */
+/* Ends the tenure. If it is lost, its node goes when the callbacks have returned. If a transaction
+ * gives it back, the node goes with that. Otherwise the node is deleted now. */
 static void turns_end_tenure(struct turns *t)
 {
     contender_set_idle(t->claim.holder, false);
@@ -343,6 +358,7 @@ static void turns_perform(struct turns *t, const struct retain_action *a)
     }
 }
 
+/* Fills in the time, and whether the tenure is surely valid then. */
 static void turns_read_clock(const struct turns *t, struct retain_event *ev)
 {
     const struct tenure *tenure = t->claim.tenure;
@@ -353,6 +369,7 @@ static void turns_read_clock(const struct turns *t, struct retain_event *ev)
         ev->now = clock_boot();
 }
 
+/* Steps the machine by one event, and does what it asks. */
 static void turns_step_once(struct turns *t, struct retain_event *ev)
 {
     const struct turn_caller *first = turns_first(t);
@@ -366,8 +383,8 @@ static void turns_step_once(struct turns *t, struct retain_event *ev)
         turns_perform(t, &actions.list[i]);
 }
 
-/* What the machine has come to, where others see it. */
-static void turns_show(struct turns *t)
+/* Tells the session whether the tenure is idle, by the machine's state after a step. */
+static void turns_publish_state(struct turns *t)
 {
     GQueue *idle = &t->all->idle;
     const bool is_idle = t->machine.state == RETAIN_IDLE, was_idle = t->listed_idle;
@@ -395,7 +412,7 @@ static void turns_step(struct turns *t, struct retain_event ev)
     do
         turns_step_once(t, &ev);
     while (steps_next(&t->steps, &ev, sizeof ev));
-    turns_show(t);
+    turns_publish_state(t);
     const bool busy = t->machine.state != RETAIN_NONE, was_busy = t->busy;
     t->busy = busy;
     t->refs += busy;
@@ -405,7 +422,7 @@ static void turns_step(struct turns *t, struct retain_event ev)
 
 /* ---- what callers do ---- */
 
-/* The caller gives up. */
+/* Ends the operation of a caller that waits, with an error. */
 static void turns_give_up(void *waiter, int code, const char *text)
 {
     struct turn_waiter *w = waiter;
@@ -421,14 +438,14 @@ static void turns_give_up(void *waiter, int code, const char *text)
     turns_unref(t);
 }
 
-static const struct op_way turns_way = {.abort = turns_give_up};
+static const struct op_ops turns_op_ops = {.abort = turns_give_up};
 
-/* The operation ends with a turn, which is a grant. */
+/* Lets a caller wait for a turn, with which its operation ends. */
 static void turns_wait(struct turns *t, const struct turn_caller *caller, zkl_op *op)
 {
     struct turn_waiter *w = g_new0(struct turn_waiter, 1);
 
-    op_go(op, &turns_way, w);
+    op_assign(op, &turns_op_ops, w);
     w->turns = t;
     w->caller = *caller;
     g_ref_string_acquire(w->caller.payload);
@@ -438,8 +455,8 @@ static void turns_wait(struct turns *t, const struct turn_caller *caller, zkl_op
     turns_step(t, (struct retain_event){.kind = RETAIN_EV_LOCK, .tries = caller->try_only});
 }
 
-/* A turn for the caller if it can have one now, and nobody else is first; NULL. It is counted
- * there. */
+/* Returns a turn for that owner, and counts it at that path; NULL: the owner cannot have one now,
+ * or others wait. */
 static zkl_grant *turns_take(struct turns *t, uint64_t owner, struct stats_path *at)
 {
     struct retain_event ev = {.kind = RETAIN_EV_LOCK};
@@ -461,14 +478,15 @@ static zkl_grant *turns_take(struct turns *t, uint64_t owner, struct stats_path 
     return turn;
 }
 
-/* An idle tenure ends now. */
+/* Ends the tenure if it is idle. */
 static void turns_yield(struct turns *t)
 {
     turns_step(t, (struct retain_event){.kind = RETAIN_EV_YIELD});
 }
 
-/* The tenures that were idle longest go first, of all of the session. */
-static void turns_shed(struct contenders *all)
+/* Ends those idle tenures of the session that are too many. The one that was idle longest goes
+ * first. */
+static void turns_end_excess(struct contenders *all)
 {
     GQueue *idle = &all->idle;
 
@@ -476,13 +494,13 @@ static void turns_shed(struct contenders *all)
         turns_yield(g_queue_peek_head(idle));
 }
 
-/* The turn is over. If a transaction of the turn is not decided yet, or never will be, it may be
- * applied as long as the node stands. */
+/* Ends a turn, which the owner has given back. If a transaction of the turn is in doubt, the tenure
+ * ends, too: the transaction could be applied as long as the node stands. */
 static void turns_on_given_back(void *context, zkl_grant *turn, const struct grant_end *end)
 {
     struct turns *t = context;
     struct contenders *all = t->all;
-    const bool in_doubt = multi_line_is_in_doubt(t->claim.tenure->line);
+    const bool in_doubt = multi_is_in_doubt(t->claim.tenure->multi_queue);
 
     grant_forget(turn);
     t->over = !end->owned || end->before;
@@ -492,13 +510,13 @@ static void turns_on_given_back(void *context, zkl_grant *turn, const struct gra
                                         .now = end->sure ? end->now : 0,
                                         .sure = end->sure,
                                         .must_end = end->last || in_doubt || t->over});
-    turns_shed(all);
+    turns_end_excess(all);
 }
 
 static const struct grant_ops turns_grant_ops = {.given_back = turns_on_given_back};
 
-/* spec describes the contenders, but for payload, tries, retains and news. Its directory is kept.
- */
+/* Makes one with one reference. spec describes the contenders, but for payload, try_only, retains
+ * and news. The turns take a reference to its directory. config has the machine's settings. */
 static struct turns *turns_new(zkl_session *s, const struct contender_spec *spec,
                                const struct retain *config)
 {
@@ -509,7 +527,7 @@ static struct turns *turns_new(zkl_session *s, const struct contender_spec *spec
     t->all = contenders_of(s);
     t->spec = *spec;
     t->spec.directory = g_ref_string_acquire(spec->directory);
-    t->spec.payload = NULL; /* of each contender its own */
+    t->spec.payload = NULL; /* each contender has its own */
     t->spec.retains = true;
     t->machine = *config;
     retain_init(&t->machine);
@@ -527,9 +545,9 @@ struct tenure *turns_tenure(const struct turns *t)
 static const char what[] = "mutex";
 
 struct zkl_mutex {
-    struct handle handle;      /* the first */
-    struct turns *turns;       /* NULL: nothing is retained */
-    struct local_queue *queue; /* then; else NULL */
+    struct handle handle;      /* the first member */
+    struct turns *turns;       /* NULL: the handle does not retain */
+    struct local_queue *queue; /* NULL: the handle retains */
 };
 
 static zkl_mutex *mutex_of(struct handle *h)
@@ -537,7 +555,7 @@ static zkl_mutex *mutex_of(struct handle *h)
     return (zkl_mutex *)h;
 }
 
-/* Each asynchronous call is an owner of its own. */
+/* Starts the operation of a call. Each asynchronous call (hold is NULL) is an owner of its own. */
 static zkl_op *mutex_start(struct handle *h, const struct hold *hold, bool shared,
                            int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
@@ -556,7 +574,7 @@ static zkl_op *mutex_start(struct handle *h, const struct hold *hold, bool share
     return op;
 }
 
-/* What the handle has kept. */
+/* Returns a turn on the idle tenure; NULL: none can be had at once. */
 static zkl_grant *mutex_take(struct handle *h, const struct hold *hold)
 {
     zkl_mutex *m = mutex_of(h);
@@ -569,7 +587,7 @@ static zkl_grant *mutex_take(struct handle *h, const struct hold *hold)
     return grant;
 }
 
-/* Nobody waits, nor will anybody come any more. */
+/* Tells the machine that nobody waits, and nobody will come any more. */
 static void mutex_close(struct handle *h)
 {
     struct turns *t = mutex_of(h)->turns;
@@ -578,6 +596,7 @@ static void mutex_close(struct handle *h)
         turns_step(t, (struct retain_event){.kind = RETAIN_EV_CLOSE});
 }
 
+/* Frees the mutex's own part. */
 static void mutex_end(struct handle *h)
 {
     zkl_mutex *m = mutex_of(h);
@@ -593,7 +612,8 @@ static const struct handle_kind kind = {
 
 /* ---- new ---- */
 
-static void mutex_start_turns(zkl_mutex *m, const zkl_mutex_options *o)
+/* Makes the turns or the queue of a new handle. */
+static void mutex_prepare(zkl_mutex *m, const zkl_mutex_options *o)
 {
     const struct retain config = {
         .retain_ns = o->retain_ms * CLOCK_MS, .local_turns = turns_local, .fence64 = o->fence64};
@@ -620,7 +640,7 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
     if (code)
         return code;
     zkl_mutex *m = handle_new(&kind, sizeof *m, s, path, &o);
-    mutex_start_turns(m, &o);
+    mutex_prepare(m, &o);
     handle_publish(&m->handle);
     *ret = m;
     return 0;

@@ -1,5 +1,6 @@
-/* Work that is run once: a caller's way to the lock under which it runs the work, the record of
- * the run, and the handle. recipes/once.h decides. */
+/* Work that is run once: how a caller gets the lock under which it runs the work, the record of the
+ * run, and the handle. recipes/once.h decides. The functions in tables, those named once_on_…, and
+ * what these call are called with the monitor held. All others are called without it. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -18,17 +19,17 @@
 #include "recipes/once.h"
 #include "zone.h"
 
-/* What the caller that has the lock is to record. */
-struct once_turn {
-    uint64_t token;  /* of its grant; 0: nobody was to run it yet */
-    int32_t version; /* of the record, as judged; -1: there was none */
-    uint64_t begun, due;
-    uint64_t instant, local; /* of a calendar, as in the record */
+/* The run that has begun last: what zkl_once_end() is to record. */
+struct once_started {
+    uint64_t token;      /* of its grant; 0: none has begun yet */
+    int32_t version;     /* of the record when it was judged; -1: there was none */
+    uint64_t begun, due; /* this member and those below: as in struct once_record */
+    uint64_t instant, local;
 };
 
-/* When a call is for which instant. */
+/* The calendar of a handle, if it has one. */
 struct once_calendar {
-    char *series; /* its text and the zone; NULL: there is none */
+    char *series; /* the calendar's text and the zone's name; NULL: there is none */
     struct calendar calendar;
     GTimeZone *zone;
 };
@@ -40,11 +41,11 @@ struct zkl_once {
     char *record; /* full path */
     char *name;   /* GRefString */
     struct once_plan plan;
-    struct once_calendar by;
+    struct once_calendar by; /* without a .series it is run by a period, or once */
     zkl_parents parents;
     /* guarded by the monitor: */
     struct op_queue waiters;
-    struct once_turn turn;
+    struct once_started started;
     GBytes *last; /* the record that was read or written last; NULL: none */
 };
 
@@ -62,7 +63,7 @@ static void once_unref(zkl_once *o)
 {
     if (!g_atomic_int_dec_and_test(&o->refs))
         return;
-    session_lock(o->session); /* contenders share the strings */
+    session_lock(o->session); /* it guards the counts of strings that contenders share */
     op_queue_clear(&o->waiters);
     g_ref_string_release(o->path);
     g_ref_string_release(o->name);
@@ -77,6 +78,7 @@ static void once_unref(zkl_once *o)
 
 /* ---- what was read ---- */
 
+/* Parses a record. Returns false if bytes are none. */
 static bool once_parse(GBytes *bytes, struct once_record *ret)
 {
     gsize length;
@@ -85,7 +87,8 @@ static bool once_parse(GBytes *bytes, struct once_record *ret)
     return once_record_read(data, length, ret);
 }
 
-/* Takes the bytes. Freed in one piece. */
+/* Makes the user's description of a run from its record, in one block of memory. Takes over the
+ * reference to bytes. */
 static zkl_once_run *once_new_run(GBytes *bytes)
 {
     struct once_record r = {.begun = 0};
@@ -119,6 +122,7 @@ void zkl_once_run_free(zkl_once_run *run)
     g_free(run);
 }
 
+/* Returns the calendar's instant for a call at now. */
 static struct calendar_aim once_aim(const zkl_once *o, uint64_t now)
 {
     const struct calendar_zone z = zone_around(o->by.zone, now);
@@ -126,8 +130,8 @@ static struct calendar_aim once_aim(const zkl_once *o, uint64_t now)
     return calendar_aim(&o->by.calendar, &z, now, o->plan.slack_ms);
 }
 
-/* Keeps what a read of the record has found. False: it is no record. */
-static bool once_keep(zkl_once *o, const struct machine_event *ev)
+/* Stores in .last what a read of the record has found. Returns false if the data are no record. */
+static bool once_keep_record(zkl_once *o, const struct machine_event *ev)
 {
     struct once_record r;
 
@@ -138,8 +142,9 @@ static bool once_keep(zkl_once *o, const struct machine_event *ev)
     return once_parse(o->last, &r);
 }
 
-/* Steps the machine with what the event tells of the record. A waiter has no time of the servers'
- * but that at which the record was written. */
+/* Steps a machine by an event. Tells it of the record as last read, and of the calendar's instant.
+ * The time for that is .now in JUDGING. In other states no time of the servers' is known but the
+ * mtime of the record. */
 static void once_step_with(zkl_once *o, struct once *machine, const struct machine_event *ev,
                            struct machine_actions *out)
 {
@@ -150,7 +155,7 @@ static void once_step_with(zkl_once *o, struct once *machine, const struct machi
                       ev->node == ONCE_RECORD && (ev->rc == STORE_OK || ev->rc == STORE_NONODE);
 
     if (read)
-        m.odd = !once_keep(o, ev);
+        m.odd = !once_keep_record(o, ev);
     if (!m.odd && o->last && once_parse(o->last, &r))
         m.record = &r;
     if (m.record)
@@ -164,6 +169,7 @@ static void once_step_with(zkl_once *o, struct once *machine, const struct machi
     once_step(machine, ev, &m, out);
 }
 
+/* Fills in why the record is not of this handle's series. */
 static void once_explain_foreign(const zkl_once *o, const char *path, zkl_error *ret)
 {
     zkl_once_run *run = once_new_run(g_bytes_ref(o->last));
@@ -181,7 +187,7 @@ static void once_explain_foreign(const zkl_once *o, const char *path, zkl_error 
     zkl_once_run_free(run);
 }
 
-/* Why there is nothing to run, or to look at, for these verdicts. */
+/* Fills in why a verdict does not let the caller run the work, or gives it no run to look at. */
 static void once_explain(const zkl_once *o, enum once_verdict verdict, enum store_rc rc,
                          zkl_error *ret)
 {
@@ -203,20 +209,21 @@ static void once_explain(const zkl_once *o, enum once_verdict verdict, enum stor
         denial_fill(o->session, ret, call_error(rc), path);
 }
 
-/* ---- a caller on its way ---- */
+/* ---- a call that may run the work ---- */
 
 struct once_attempt {
-    struct driver driver; /* of a session that outlives it; with a reference until it is decided */
-    zkl_once *of;         /* which ends it before it is freed */
+    struct driver driver; /* with a reference until .op is decided; the session outlives it */
+    zkl_once *of;         /* a handle that outlives it */
     zkl_op *op;
     struct once machine;
     bool try_only;
-    struct claim claim; /* to the lock */
-    GBytes *own;        /* what is in its node; NULL: not read yet */
-    zkl_error why;      /* of its end */
+    struct claim claim; /* for the lock */
+    GBytes *own;        /* the data of its node; NULL: not read yet */
+    zkl_error why;      /* why the attempt fails */
 };
 
-/* Refused credentials and the end of the session end the operations of all handles. */
+/* There is no function for refused credentials and the session's end: these end the operations of
+ * all handles (op_queue_init()), and so the attempts. */
 static const struct participant_ops participant = {.on = {[NEWS_REPLACED] = drivers_on_replaced}};
 
 static GQueue *once_attempts_of(zkl_session *s)
@@ -233,6 +240,7 @@ static void once_attempt_free(struct driver *d)
     g_free(a);
 }
 
+/* Tells the machine that the contender waits for others, or has lost the lock. */
 static void once_on_news(void *context, enum contender_news news)
 {
     struct once_attempt *a = context;
@@ -243,6 +251,7 @@ static void once_on_news(void *context, enum contender_news news)
         driver_hear(&a->driver, ONCE_EV_LOST);
 }
 
+/* Tells the machine that the contender has the lock, or has failed. */
 static void once_on_decided(void *context, const zkl_error *error)
 {
     struct once_attempt *a = context;
@@ -252,6 +261,7 @@ static void once_on_decided(void *context, const zkl_error *error)
     driver_hear(&a->driver, error ? ONCE_EV_FAILED : ONCE_EV_FIRST);
 }
 
+/* Enters the contender for the lock. */
 static void once_enter(struct once_attempt *a)
 {
     const struct contender_spec spec = {.directory = a->of->path,
@@ -267,11 +277,12 @@ static void once_enter(struct once_attempt *a)
 
 /* ---- its driver's table ---- */
 
+/* Steps the machine, after the answers about the own node were stored: its data, and the version
+ * from which transactions go on. */
 static void once_attempt_step(struct driver *d, const struct machine_event *ev,
                               struct machine_actions *out)
 {
     struct once_attempt *a = DRIVER_OWNER(d, struct once_attempt);
-
     const bool own = ev->kind == MACHINE_EV_ANSWER && ev->node == ONCE_OWN && ev->rc == STORE_OK;
 
     if (own && ev->verb == STORE_SET) {
@@ -290,7 +301,7 @@ static char *once_attempt_path(struct driver *d, unsigned node)
     return g_strdup(node == ONCE_OWN ? a->claim.tenure->full_node : a->of->record);
 }
 
-/* The own node keeps what is there. */
+/* Returns the own node's data as they are: the set is for its mtime alone. */
 static char *once_attempt_data(struct driver *d, unsigned node, int *ret_length)
 {
     gsize length;
@@ -301,7 +312,8 @@ static char *once_attempt_data(struct driver *d, unsigned node, int *ret_length)
     return g_memdup2(data, length);
 }
 
-/* The last step. It gives up what the attempt still has. */
+/* Ends the attempt with the grant, or with .why if grant is NULL. Gives up what the attempt still
+ * has. */
 static void once_attempt_decide(struct once_attempt *a, zkl_grant *grant)
 {
     driver_leave(&a->driver, once_attempts_of(a->driver.session));
@@ -310,20 +322,22 @@ static void once_attempt_decide(struct once_attempt *a, zkl_grant *grant)
     driver_unref(&a->driver);
 }
 
+/* Lets the caller run the work: ends the attempt with the grant. Stores what is to be recorded. */
 static void once_attempt_run(struct once_attempt *a)
 {
-    a->of->turn = (struct once_turn){.token = a->claim.tenure->token,
-                                     .version = a->machine.version,
-                                     .begun = a->machine.now,
-                                     .due = a->machine.next_due};
+    a->of->started = (struct once_started){.token = a->claim.tenure->token,
+                                           .version = a->machine.version,
+                                           .begun = a->machine.now,
+                                           .due = a->machine.next_due};
     if (a->of->by.series) {
         const struct calendar_aim aim = once_aim(a->of, a->machine.now);
-        a->of->turn.instant = aim.instant;
-        a->of->turn.local = aim.instant + (uint64_t)(aim.offset * INT64_C(60000));
+        a->of->started.instant = aim.instant;
+        a->of->started.local = aim.instant + (uint64_t)(aim.offset * INT64_C(60000));
     }
     once_attempt_decide(a, grant_new_on(claim_take(&a->claim)));
 }
 
+/* Logs that the servers' clocks seem to have jumped, if they do. */
 static void once_log_jump(const struct once_attempt *a)
 {
     const enum once_jump jumped = a->machine.jumped;
@@ -343,10 +357,10 @@ static void once_log_jump(const struct once_attempt *a)
              texts[a->of->by.series != NULL][jumped != ONCE_AHEAD]);
 }
 
-static void once_attempt_on_verdict(struct driver *d, const struct machine_action *t)
+static void once_attempt_on_verdict(struct driver *d, const struct machine_action *action)
 {
     struct once_attempt *a = DRIVER_OWNER(d, struct once_attempt);
-    const enum once_verdict verdict = (enum once_verdict)t->verdict;
+    const enum once_verdict verdict = (enum once_verdict)action->verdict;
 
     once_log_jump(a);
     if (verdict == ONCE_ENTER) {
@@ -356,7 +370,7 @@ static void once_attempt_on_verdict(struct driver *d, const struct machine_actio
     } else if (verdict == ONCE_RUN) {
         once_attempt_run(a);
     } else {
-        once_explain(a->of, verdict, t->rc, &a->why);
+        once_explain(a->of, verdict, action->rc, &a->why);
         once_attempt_decide(a, NULL);
     }
 }
@@ -367,6 +381,7 @@ static const struct driver_ops once_attempt_driver = {.step = once_attempt_step,
                                                       .on_verdict = once_attempt_on_verdict,
                                                       .free = once_attempt_free};
 
+/* Ends the attempt before it is decided. */
 static void once_attempt_abort(void *attempt, int code, const char *text)
 {
     struct once_attempt *a = attempt;
@@ -381,16 +396,17 @@ static const struct contender *once_attempt_waiting(const void *attempt)
     return ((const struct once_attempt *)attempt)->claim.contender;
 }
 
-static const struct op_way once_way = {.abort = once_attempt_abort,
-                                       .waiting = once_attempt_waiting};
+static const struct op_ops once_op_ops = {.abort = once_attempt_abort,
+                                          .waiting = once_attempt_waiting};
 
+/* Starts the operation of a call. Takes the monitor. */
 static zkl_op *once_start(zkl_once *o, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
     session_lock(o->session);
     zkl_op *op = op_begin(&o->waiters, timeout_ms, fn, data);
     if (op_is_open(op)) {
         struct once_attempt *a = g_new0(struct once_attempt, 1);
-        op_go(op, &once_way, a);
+        op_assign(op, &once_op_ops, a);
         driver_init(&a->driver, &once_attempt_driver, o->session, STORE_CONTAINER);
         a->of = o;
         a->op = op;
@@ -405,6 +421,7 @@ static zkl_op *once_start(zkl_once *o, int64_t timeout_ms, zkl_acquired_fn fn, v
 
 /* ---- reading and deleting the record ---- */
 
+/* A call that looks at the record, or deletes it. */
 struct once_look {
     struct driven driven;
     zkl_once *of;
@@ -439,13 +456,14 @@ static const struct driver_ops once_look_driver = {.step = once_look_step,
                                                    .hold = driven_hold,
                                                    .free = driven_let_go};
 
-/* Nothing of it needs the session in which it has begun. */
+/* .waits: the call goes on in the next session, since it has no node in this one. */
 static const struct call_ops once_look_ops = {.waits = true,
                                               .begin = driven_begin,
                                               .stop = driven_stop,
                                               .replaced = driven_replaced,
                                               .free = driven_free};
 
+/* Looks at the record, or deletes it. Returns 0, or the thread's last error. */
 static int once_look(zkl_once *o, enum once_goal goal, int64_t timeout_ms)
 {
     struct once_look *x = g_new0(struct once_look, 1);
@@ -457,8 +475,8 @@ static int once_look(zkl_once *o, enum once_goal goal, int64_t timeout_ms)
     return call_run(&x->driven.call, timeout_ms);
 }
 
-/* The run in the record that was read or written last; NULL: there was none, or it was deleted
- * since. */
+/* Returns the run in the record that was read or written last; NULL: there was none, or it was
+ * deleted since. */
 static zkl_once_run *once_last_run(zkl_once *o)
 {
     session_lock(o->session);
@@ -469,50 +487,55 @@ static zkl_once_run *once_last_run(zkl_once *o)
 
 /* ---- recording a run ---- */
 
-static GBytes *once_new_record(const zkl_once *o, const struct once_turn *turn, const void *result,
-                               size_t size)
+/* Returns the record's data for a run with that result. */
+static GBytes *once_new_record(const zkl_once *o, const struct once_started *run,
+                               const void *result, size_t size)
 {
     GString *text = g_string_new(NULL);
 
     g_string_printf(text, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %zu",
-                    o->by.series ? ONCE_CALENDAR_WORDS : ONCE_WORDS, turn->begun, turn->due,
-                    turn->token, strlen(o->name));
+                    o->by.series ? ONCE_CALENDAR_WORDS : ONCE_WORDS, run->begun, run->due,
+                    run->token, strlen(o->name));
     if (o->by.series)
-        g_string_append_printf(text, " %" PRIu64 " %" PRIu64 " %zu", turn->instant, turn->local,
+        g_string_append_printf(text, " %" PRIu64 " %" PRIu64 " %zu", run->instant, run->local,
                                strlen(o->by.series));
     g_string_append_printf(text, "\n%s%s", o->name, o->by.series ? o->by.series : "");
     g_string_append_len(text, result, (gssize)size);
     return g_string_free_to_bytes(text);
 }
 
-/* Another caller's record, or none, in place of what was judged: somebody has reset it. */
-static int once_record(zkl_once *o, const zkl_grant *grant, const struct once_turn *turn,
+/* Writes the record, and releases the lock in the same transaction. If the record is not the one
+ * that was judged, somebody has reset it: ZKL_EVERSION. Returns 0, or the thread's last error. */
+static int once_record(zkl_once *o, const zkl_grant *grant, const struct once_started *run,
                        GBytes *bytes, int64_t timeout_ms)
 {
     const char *path = session_path(o->session, o->record);
-    zkl_change change = {turn->version < 0 ? ZKL_CHANGE_CREATE : ZKL_CHANGE_SET, turn->version,
-                         path, NULL, 0};
+    zkl_change change = {run->version < 0 ? ZKL_CHANGE_CREATE : ZKL_CHANGE_SET, run->version, path,
+                         NULL, 0};
 
     change.data = g_bytes_get_data(bytes, &change.size);
     const int code = zkl_grant_multi(grant, &change, 1, ZKL_MULTI_RELEASE, timeout_ms);
     if (code == ZKL_EEXIST || code == ZKL_ENOENT || code == ZKL_EVERSION)
-        return error_set(ZKL_EVERSION, path, "%s: the record was reset meanwhile", path);
+        return error_set(ZKL_EVERSION, path, "%s: the record was reset in between", path);
     return code;
 }
 
-/* The record tells, unless another run has been recorded since. */
-static int once_settle(zkl_once *o, const struct once_turn *turn, int64_t end)
+/* Finds out whether a run was recorded, if the answer to the transaction was lost. If the record is
+ * that run's, it was. Otherwise returns the error as it was before the look: another run may have
+ * been recorded since. end: see call_due_of_all(). */
+static int once_read_outcome(zkl_once *o, const struct once_started *started, int64_t end)
 {
     zkl_error unknown;
 
     zkl_last_error(&unknown);
     zkl_once_run *run = once_look(o, ONCE_LOOK, call_left_ms(end)) == 0 ? once_last_run(o) : NULL;
-    const bool own = run && run->token == turn->token;
+    const bool own = run && run->token == started->token;
     zkl_once_run_free(run);
     return own ? 0 : error_keep(&unknown);
 }
 
-/* 0, or the error that every entry point returns first, already made the thread's last. */
+/* Checks the handle that the user gave to doing, a function of the interface. Returns 0, or the
+ * thread's last error. */
 static int once_check(const zkl_once *o, const char *doing, bool blocking)
 {
     if (!o)
@@ -520,19 +543,19 @@ static int once_check(const zkl_once *o, const char *doing, bool blocking)
     return call_check(o->session, doing, once_path(o), blocking);
 }
 
-/* A later run of the handle has begun, so the lock was lost, even if nobody has told so yet; or the
+/* Returns the error for a grant that is not of the run that has begun last. If the grant is older,
+ * and was not released, its lock was lost, even if the user was not told of that yet. Otherwise the
  * grant is none of the handle's. */
-static int once_deny(const zkl_once *o, const zkl_grant *grant, const struct once_turn *turn)
+static int once_deny(const zkl_once *o, const zkl_grant *grant, const struct once_started *run)
 {
-    const bool lost =
-        zkl_grant_token(grant) < turn->token && zkl_grant_state(grant) != ZKL_RELEASED;
+    const bool lost = zkl_grant_token(grant) < run->token && zkl_grant_state(grant) != ZKL_RELEASED;
 
     return error_set(lost ? ZKL_ELOST : ZKL_EPERM, once_path(o),
                      lost ? "the lock was lost: a later run has begun"
                           : "the grant is not that of the present run");
 }
 
-/* What follows the check, with a reference. */
+/* Does what zkl_once_end() does after once_check(), with a reference to o. */
 static int once_end_checked(zkl_once *o, const zkl_grant *grant, const void *result, size_t size,
                             int64_t timeout_ms)
 {
@@ -545,15 +568,15 @@ static int once_end_checked(zkl_once *o, const zkl_grant *grant, const void *res
         return error_set(ZKL_ELIMIT, once_path(o), "a result of more than %d bytes",
                          ZKL_ONCE_RESULT_MAX);
     session_lock(o->session);
-    const struct once_turn turn = o->turn;
+    const struct once_started started = o->started;
     session_unlock(o->session);
-    if (zkl_grant_token(grant) != turn.token)
-        return once_deny(o, grant, &turn);
-    GBytes *bytes = once_new_record(o, &turn, result, size);
+    if (zkl_grant_token(grant) != started.token)
+        return once_deny(o, grant, &started);
+    GBytes *bytes = once_new_record(o, &started, result, size);
     const int64_t end = call_due_of_all(o->session, timeout_ms);
-    code = once_record(o, grant, &turn, bytes, timeout_ms);
+    code = once_record(o, grant, &started, bytes, timeout_ms);
     if (code == ZKL_EUNKNOWN && clock_boot() < end)
-        code = once_settle(o, &turn, end);
+        code = once_read_outcome(o, &started, end);
     session_lock(o->session);
     if (code == 0) {
         g_clear_pointer(&o->last, g_bytes_unref);
@@ -584,7 +607,7 @@ struct once_work {
     zkl_grant *grant;
 };
 
-/* The work does not return: its thread ends, or an exception leaves it. */
+/* Cleans up if the user's function does not return: its thread ends, or it throws an exception. */
 static void once_drop(void *data)
 {
     const struct once_work *w = data;
@@ -593,6 +616,8 @@ static void once_drop(void *data)
     once_unref(w->of);
 }
 
+/* Runs the work under the grant, and records it if it succeeds. Returns 0, the function's own code,
+ * or the thread's last error. */
 static int once_run(zkl_once *o, zkl_grant *grant, zkl_once_fn fn, void *data)
 {
     struct once_work work = {o, grant};
@@ -688,6 +713,7 @@ enum { ONCE_PERIOD_MIN_MS = 10, ONCE_SLACK_MAX_MS = 300000 };
 enum { ONCE_EARLY_MS = 30000, ONCE_EARLY_MAX_MS = 3600000, ONCE_LATE_MS = 3600000 };
 #define ONCE_PERIOD_MAX_MS INT64_C(31622400000)
 
+/* Fills in the calendar of the options. Returns what is wrong with them; NULL: nothing. */
 static const char *once_check_calendar(const zkl_once_options *o, struct once_calendar *ret)
 {
     const char *zone = o->zone ? o->zone : "UTC";
@@ -708,6 +734,7 @@ static const char *once_check_calendar(const zkl_once_options *o, struct once_ca
     return NULL;
 }
 
+/* Returns what is wrong with the options; NULL: nothing. Fills in their calendar, if any. */
 static const char *once_check_options(const zkl_once_options *o, struct once_calendar *ret)
 {
     const char *wrong = options_check(o->name, o->parents);
@@ -726,6 +753,7 @@ static const char *once_check_options(const zkl_once_options *o, struct once_cal
     return NULL;
 }
 
+/* Returns the machine's settings, with the defaults for options that are 0. */
 static struct once_plan once_plan_of(const zkl_once_options *o)
 {
     const int64_t slack_ms =

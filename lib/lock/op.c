@@ -1,3 +1,5 @@
+/* The functions of the interface, op_end_call(), op_end_async() and op_deliver() take the monitor.
+ * All others are called with it held. */
 #include "op.h"
 
 #include <semaphore.h>
@@ -9,10 +11,11 @@
 #include "lib/session/call.h"
 
 struct zkl_op {
-    atomic_int refs; /* the user's, ours until it is told, and one of the thread that waits */
+    atomic_int refs; /* the user's, ours until the result is told, and that of a thread in
+                        zkl_op_wait() */
     /* guarded by the monitor: */
     bool decided;
-    bool begun; /* the completion, or the wait for it is over: too late to cancel */
+    bool given; /* fn is called, or a wait has returned the result: too late to cancel */
     /* never changed: */
     zkl_session *session;
     zkl_acquired_fn fn;
@@ -22,22 +25,22 @@ struct zkl_op {
                         op_wait(); NULL: no thread does */
     };
     /* guarded by the monitor: */
-    const struct op_way *way; /* NULL: by one contender */
+    const struct op_ops *ops; /* of .context; NULL: .contender decides */
     union {
         struct contender *contender;
-        void *on_way;
-    };                      /* until it is decided */
-    struct limit *limit;    /* NULL: none */
-    struct op_queue *queue; /* until decided */
+        void *context;
+    };                             /* what decides, until it has */
+    struct time_limit *time_limit; /* NULL: none */
+    struct op_queue *queue;        /* until decided */
     GList link;
     union {
-        int64_t began_ns; /* CLOCK_BOOTTIME; until decided */
-        zkl_grant *grant; /* then; NULL: there is none */
+        int64_t began_ns; /* until decided: CLOCK_BOOTTIME */
+        zkl_grant *grant; /* once decided; NULL: it has failed */
     };
     zkl_error *error; /* once decided; NULL: there is a grant */
 };
 
-struct limit {
+struct time_limit {
     struct timer timer;
     int64_t timeout_ms;
 };
@@ -47,17 +50,18 @@ void op_unref(zkl_op *op)
     if (atomic_fetch_sub(&op->refs, 1) != 1)
         return;
     session_unref(op->session);
-    g_free(op->limit);
+    g_free(op->time_limit);
     g_free(op->error);
     g_free(op);
 }
 
+/* Calls the user's function with the result, as a callback. */
 static void op_deliver(void *data)
 {
     zkl_op *op = data;
 
     session_lock(op->session);
-    op->begun = true;
+    op->given = true;
     if (op->grant)
         grant_own(op->grant);
     session_unlock(op->session);
@@ -85,8 +89,8 @@ void op_decide(void *context, zkl_grant *grant, const zkl_error *error)
     g_queue_unlink(&q->ops, &op->link);
     const zkl_op *oldest = g_queue_peek_head(&q->ops);
     op_count(op->session, &q->waits, op->began_ns, oldest ? oldest->began_ns : 0, grant, error);
-    if (op->limit)
-        timers_cancel(&op->limit->timer);
+    if (op->time_limit)
+        timers_cancel(&op->time_limit->timer);
     op->queue = NULL;
     op->decided = true;
     op->grant = grant;
@@ -106,8 +110,8 @@ static void op_on_decided(void *context, struct tenure *tenure, const zkl_error 
     op_decide(context, tenure ? grant_new_on(tenure) : NULL, error);
 }
 
-/* A grant won by then is given back. */
-static void abort_decided(zkl_op *op, int code, const char *text)
+/* Replaces a result that nobody has seen yet by an error. Gives its grant back, if there is one. */
+static void op_discard_result(zkl_op *op, int code, const char *text)
 {
     if (!op->error)
         op->error = g_new(zkl_error, 1);
@@ -121,19 +125,19 @@ static void abort_decided(zkl_op *op, int code, const char *text)
     op->grant = NULL;
 }
 
-/* Cancelling wins until the completion begins. */
 void op_abort(zkl_op *op, int code, const char *text)
 {
-    if (op->begun)
+    if (op->given)
         return;
     if (op->decided)
-        abort_decided(op, code, text);
-    else if (op->way)
-        op->way->abort(op->on_way, code, text);
+        op_discard_result(op, code, text);
+    else if (op->ops)
+        op->ops->abort(op->context, code, text);
     else
         contender_abort(op->contender, code, text);
 }
 
+/* Ends an operation whose time has passed. The error says what kept it waiting. */
 static void op_on_timeout(void *data)
 {
     zkl_op *op = data;
@@ -141,11 +145,11 @@ static void op_on_timeout(void *data)
 
     if (!op->session->up)
         session_why_down(op->session, &why);
-    else if (op->limit->timeout_ms <= 0)
+    else if (op->time_limit->timeout_ms <= 0)
         error_fill(&why, ZKL_EUNREACHABLE, NULL, "the server did not answer");
     else
         error_fill(&why, ZKL_ETIMEDOUT, NULL, "not acquired within %" G_GINT64_FORMAT " ms",
-                   op->limit->timeout_ms);
+                   op->time_limit->timeout_ms);
     op_abort(op, why.code, why.text);
 }
 
@@ -156,8 +160,8 @@ static zkl_op *op_new(struct op_queue *q, int64_t timeout_ms, zkl_acquired_fn fn
     atomic_init(&op->refs, 2);
     op->session = session_ref(q->session);
     if (timeout_ms != ZKL_FOREVER) {
-        op->limit = g_new0(struct limit, 1);
-        op->limit->timeout_ms = timeout_ms;
+        op->time_limit = g_new0(struct time_limit, 1);
+        op->time_limit->timeout_ms = timeout_ms;
     }
     op->fn = fn;
     if (fn)
@@ -188,8 +192,8 @@ zkl_op *op_begin(struct op_queue *q, int64_t timeout_ms, zkl_acquired_fn fn, voi
     if (s->refused) {
         session_why_down(s, &why);
         op_decide(op, NULL, &why);
-    } else if (op->limit) {
-        call_arm(s, &op->limit->timer, timeout_ms, op_on_timeout, op);
+    } else if (op->time_limit) {
+        call_arm(s, &op->time_limit->timer, timeout_ms, op_on_timeout, op);
     }
     return op;
 }
@@ -201,14 +205,14 @@ bool op_is_open(const zkl_op *op)
 
 void op_contend(zkl_op *op, const struct contender_spec *spec)
 {
-    op->way = NULL;
+    op->ops = NULL;
     contender_enter(&op->contender, op->session, spec, op_on_decided, op);
 }
 
-void op_go(zkl_op *op, const struct op_way *way, void *on_way)
+void op_assign(zkl_op *op, const struct op_ops *ops, void *context)
 {
-    op->way = way;
-    op->on_way = on_way;
+    op->ops = ops;
+    op->context = context;
 }
 
 zkl_op *op_start(struct op_queue *q, struct contender_spec *spec, int64_t timeout_ms,
@@ -222,8 +226,9 @@ zkl_op *op_start(struct op_queue *q, struct contender_spec *spec, int64_t timeou
     return op;
 }
 
-/* The thread that decides the operation posts with the monitor held. So it is through with the
- * semaphore when the waiter has the monitor again. */
+/* Waits without the monitor until the operation is decided. The thread that decides it posts to the
+ * semaphore with the monitor held. So that thread makes no more use of the semaphore when this one
+ * has the monitor again, and destroys it. */
 static void op_await(zkl_op *op)
 {
     sem_t wake;
@@ -240,14 +245,14 @@ int op_wait(zkl_op *op, zkl_grant **ret)
 {
     if (!op->decided)
         op_await(op);
-    op->begun = true;
+    op->given = true;
     if (op->error)
         return error_keep(op->error);
     *ret = op->grant;
     return 0;
 }
 
-/* The user gets the grant. */
+/* Waits for the operation. The user owns the grant in *ret, and has to release it. */
 static int op_wait_owned(zkl_op *op, zkl_grant **ret)
 {
     const int code = op_wait(op, ret);
@@ -281,7 +286,7 @@ int op_end_async(zkl_op *op, zkl_op **ret)
 
 /* ---- all of a handle ---- */
 
-/* The last one first, so that none enters in the place of the one before it. */
+/* Ends the last one first: if the first one ended, the next would take its place and enter. */
 void op_queue_abort(struct op_queue *q, int code, const char *text)
 {
     while (!g_queue_is_empty(&q->ops))
@@ -321,7 +326,7 @@ static int op_check_wait(const zkl_op *op)
 {
     if (op->fn)
         return error_set(ZKL_EINVAL, NULL, "zkl_op_wait: a function gets the result");
-    if (op->begun)
+    if (op->given)
         return error_set(ZKL_EINVAL, NULL, "zkl_op_wait: the result was given before");
     if (op->wake)
         return error_set(ZKL_EINVAL, NULL, "zkl_op_wait: another thread waits");
@@ -346,20 +351,14 @@ int zkl_op_wait(zkl_op *op, zkl_grant **ret)
     return code;
 }
 
-static const struct contender *waiting_contender(const zkl_op *op)
+/* Returns the contender whose node the user may know; NULL: there is none. */
+static const struct contender *op_waiting_contender(const zkl_op *op)
 {
     if (op->decided)
         return NULL;
-    if (!op->way)
+    if (!op->ops)
         return op->contender;
-    return op->way->waiting ? op->way->waiting(op->on_way) : NULL;
-}
-
-static char *node_of(const zkl_op *op)
-{
-    const struct contender *c = waiting_contender(op);
-
-    return c ? contender_own_node(c) : NULL;
+    return op->ops->waiting ? op->ops->waiting(op->context) : NULL;
 }
 
 int zkl_op_node(zkl_op *op, char *buf, size_t size)
@@ -371,7 +370,8 @@ int zkl_op_node(zkl_op *op, char *buf, size_t size)
     if (fork_is_child(op->session->generation))
         return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
     session_lock(op->session);
-    char *node = node_of(op);
+    const struct contender *c = op_waiting_contender(op);
+    char *node = c ? contender_own_node(c) : NULL;
     session_unlock(op->session);
     const char *path = node ? session_path(op->session, node) : NULL;
     if (!path)

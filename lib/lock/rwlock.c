@@ -1,11 +1,12 @@
-/* A read-write lock: what handle.c does, for readers and writers. */
+/* A read-write lock: a handle (handle.h) whose contenders read or write. rwlock_start() is called
+ * with the monitor held. All others are called without it. */
 #include "handle.h"
 #include "op.h"
 
 static const char what[] = "read-write lock";
 
 struct zkl_rwlock {
-    struct handle handle; /* the first */
+    struct handle handle; /* the first member */
 };
 
 static zkl_op *rwlock_start(struct handle *h, const struct hold *hold, bool shared,
@@ -45,7 +46,8 @@ void zkl_rwlock_free(zkl_rwlock *l)
     handle_free(rwlock_handle_of(l));
 }
 
-static int lock(zkl_rwlock *l, bool shared, int64_t timeout_ms, const zkl_grant **ret)
+/* Takes the lock: to read if shared, and else to write. */
+static int rwlock_lock_as(zkl_rwlock *l, bool shared, int64_t timeout_ms, const zkl_grant **ret)
 {
     int code = handle_check(rwlock_handle_of(l), what);
 
@@ -54,12 +56,12 @@ static int lock(zkl_rwlock *l, bool shared, int64_t timeout_ms, const zkl_grant 
 
 int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms, const zkl_grant **ret)
 {
-    return lock(l, false, timeout_ms, ret);
+    return rwlock_lock_as(l, false, timeout_ms, ret);
 }
 
 int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms, const zkl_grant **ret)
 {
-    return lock(l, true, timeout_ms, ret);
+    return rwlock_lock_as(l, true, timeout_ms, ret);
 }
 
 int zkl_rwlock_depth(zkl_rwlock *l)

@@ -1,8 +1,7 @@
 /* Semaphores: permits, their numbers, leases in Curator's layout, and the limit as an administrator
- * reads and sets it. recipes/numbering.h, leasing.h and limit.h decide. Functions called
- * numbered_… and leased_… are called with the monitor held, and so are those of limit_op that stand
- * in a table. The functions of the interface are called without it, and so are those called
- * semaphore_…, but for semaphore_enter(). */
+ * reads and sets it. recipes/numbering.h, leasing.h and limit.h decide. The functions named
+ * numbered_… and leased_… and semaphore_enter() are called with the monitor held, and so are those
+ * in the table limit_driver. All others are called without it. */
 #include <glib.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -30,19 +29,22 @@
 /* An acquisition of numbered permits: a contender is admitted, and then gets its numbers. If it
  * loses its node before it has them, it begins again. */
 struct numbered {
-    struct driver driver; /* of a session that outlives it; with a reference until it is decided */
+    struct driver driver; /* with a reference until .op is decided; the session outlives it */
     struct contender_spec spec;
     zkl_op *op; /* NULL: it is decided */
     struct claim claim;
     struct numbering machine;
-    GPtrArray *before;  /* paths of the nodes whose numbers it must know; NULL: it knows these */
-    GArray *used;       /* of int32_t: the numbers that they have */
-    int32_t *numbers;   /* that were chosen, or found: as many as permits */
-    int32_t ceiling;    /* these are, and those of all before it; 0: not known */
-    bool chosen;        /* for the present node: others may know them */
-    struct timer timer; /* to begin again */
+    GPtrArray *before; /* paths of the nodes before its own; an entry is NULL if the numbers of that
+                          node are known, or the node is gone */
+    GArray *used;      /* of int32_t: the numbers of these nodes that are known */
+    int32_t *numbers;  /* its own, chosen or read: one for each permit */
+    int32_t ceiling;   /* .numbers and those of all nodes before are below it; 0: not known */
+    bool chosen;       /* .numbers were chosen for the present node: others may have read them */
+    struct timer timer; /* begins the acquisition again after a loss */
 };
 
+/* Returns how many permits are acquired. spec.rank is below 0, which says that they have numbers.
+ */
 static uint32_t numbered_permits(const struct numbered *n)
 {
     return (uint32_t)abs(n->spec.rank);
@@ -62,10 +64,10 @@ static void numbered_free(struct driver *d)
     g_free(n);
 }
 
-/* ---- numbered: what becomes of it ---- */
+/* ---- numbered: the result ---- */
 
-/* The payload with the numbers that were chosen, as they stand in the own node's data. */
-static char *numbered_text(const struct numbered *n)
+/* Returns the data of the own node: the payload, and the numbers. */
+static char *numbered_own_data(const struct numbered *n)
 {
     GString *text = g_string_new(n->spec.payload);
 
@@ -77,9 +79,10 @@ static char *numbered_text(const struct numbered *n)
     return g_string_free(text, FALSE);
 }
 
+/* Makes the grant, whose permits have the numbers. */
 static zkl_grant *numbered_grant(struct numbered *n)
 {
-    char *payload = numbered_text(n);
+    char *payload = numbered_own_data(n);
 
     tenure_set_payload(n->claim.tenure, payload);
     g_free(payload);
@@ -88,6 +91,7 @@ static zkl_grant *numbered_grant(struct numbered *n)
     return grant;
 }
 
+/* Ends the acquisition: with an error, or with the grant if error is NULL. */
 static void numbered_decide(struct numbered *n, const zkl_error *error)
 {
     zkl_op *op = g_steal_pointer(&n->op);
@@ -99,6 +103,7 @@ static void numbered_decide(struct numbered *n, const zkl_error *error)
     driver_unref(&n->driver);
 }
 
+/* Ends the acquisition with that error of the library. */
 static void numbered_fail(struct numbered *n, int code)
 {
     const char *path = session_path(n->driver.session, n->spec.directory);
@@ -110,6 +115,7 @@ static void numbered_fail(struct numbered *n, int code)
 
 /* ---- numbered: the driver's table ---- */
 
+/* Parses the name of the child at that path. */
 static struct child numbered_child_at(const char *path)
 {
     const char *name = strrchr(path, '/') + 1;
@@ -119,21 +125,26 @@ static struct child numbered_child_at(const char *path)
     return child;
 }
 
+/* Whether the child has numbers, and is before the one with that sequence number. */
 static bool numbered_is_before(const struct child *child, int32_t number)
 {
     return child->kind == CHILD_LEASE && child->numbered && rule_compare(child->number, number) < 0;
 }
 
-static gint numbered_compare_places(gconstpointer a, gconstpointer b)
+/* Compares the paths of two nodes by their sequence numbers. */
+static gint numbered_compare_nodes(gconstpointer a, gconstpointer b)
 {
     return rule_compare(numbered_child_at(*(char *const *)a).number,
                         numbered_child_at(*(char *const *)b).number);
 }
 
-static void numbered_keep(struct numbered *n, const struct machine_event *ev)
+/* Stores which nodes are before the own one, from a list of the directory. */
+static void numbered_read_list(struct numbered *n, const struct machine_event *ev,
+                               struct numbering_moment *shown)
 {
     struct child child;
     const int32_t number = numbered_child_at(n->claim.tenure->full_node).number;
+
     g_ptr_array_set_size(n->before, 0);
     g_array_set_size(n->used, 0);
     for (size_t i = 0; i < ev->count; i++) {
@@ -141,20 +152,14 @@ static void numbered_keep(struct numbered *n, const struct machine_event *ev)
         if (numbered_is_before(&child, number))
             g_ptr_array_add(n->before, g_strconcat(n->spec.directory, "/", ev->names[i], NULL));
     }
-    g_ptr_array_sort(n->before, numbered_compare_places);
-}
-
-static void numbered_see_list(struct numbered *n, const struct machine_event *ev,
-                              struct numbering_moment *shown)
-{
-    numbered_keep(n, ev);
+    g_ptr_array_sort(n->before, numbered_compare_nodes);
     shown->count = n->before->len;
     for (guint i = 0; i < n->before->len; i++)
         shown->permits += numbered_child_at(n->before->pdata[i]).permits;
 }
 
-/* How many numbers the data have; they come after those in numbers then. */
-static size_t numbered_read(const struct machine_event *ev, GArray *numbers, int32_t *ret_ceiling)
+/* Appends the numbers in a node's data. Returns how many there are. */
+static size_t numbered_parse(const struct machine_event *ev, GArray *numbers, int32_t *ret_ceiling)
 {
     const struct payload p = payload_read(ev->data, ev->length);
     const guint at = numbers->len;
@@ -167,6 +172,7 @@ static size_t numbered_read(const struct machine_event *ev, GArray *numbers, int
     return p.numbers;
 }
 
+/* Compares two permits' numbers. */
 static int numbered_compare(gconstpointer a, gconstpointer b)
 {
     const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
@@ -174,16 +180,17 @@ static int numbered_compare(gconstpointer a, gconstpointer b)
     return (x > y) - (x < y);
 }
 
-/* The numbers will replace what asks it to give way: nobody reads that later. */
-static void numbered_see_own(struct numbered *n, const struct machine_event *ev,
-                             struct numbering_moment *shown)
+/* Reads the own node. Its data may ask us to give way. Our set of the numbers will overwrite that,
+ * so the holder is told now. If the data have numbers, an earlier set of ours was done. */
+static void numbered_read_own(struct numbered *n, const struct machine_event *ev,
+                              struct numbering_moment *shown)
 {
     GArray *own = g_array_new(FALSE, TRUE, sizeof(int32_t));
     int32_t ceiling = 0;
 
     if (payload_asks(ev->data, ev->length, ev->version))
         grant_call(n->claim.tenure, TENURE_ASKED);
-    shown->numbered = numbered_read(ev, own, &ceiling) == numbered_permits(n);
+    shown->numbered = numbered_parse(ev, own, &ceiling) == numbered_permits(n);
     if (shown->numbered) {
         g_array_sort(own, numbered_compare);
         memcpy(n->numbers, own->data, own->len * sizeof(int32_t));
@@ -192,25 +199,26 @@ static void numbered_see_own(struct numbered *n, const struct machine_event *ev,
     g_array_unref(own);
 }
 
-/* What is known of it is not read again; and one that is gone has none. */
-static void numbered_see_before(struct numbered *n, const struct machine_event *ev,
-                                struct numbering_moment *shown)
+/* Reads a node before the own one. If it has numbers, or is gone, it is not read again. */
+static void numbered_read_before(struct numbered *n, const struct machine_event *ev,
+                                 struct numbering_moment *shown)
 {
     if (ev->rc == STORE_OK)
-        shown->numbered = numbered_read(ev, n->used, &shown->ceiling) > 0;
+        shown->numbered = numbered_parse(ev, n->used, &shown->ceiling) > 0;
     if (shown->numbered || ev->rc == STORE_NONODE)
         g_clear_pointer(&n->before->pdata[ev->node - NUMBERING_BEFORE], g_free);
 }
 
-static void numbered_see(struct numbered *n, const struct machine_event *ev,
-                         struct numbering_moment *shown)
+/* Stores what an answer has shown, and fills in *shown for the machine. */
+static void numbered_read_answer(struct numbered *n, const struct machine_event *ev,
+                                 struct numbering_moment *shown)
 {
     if (ev->verb == STORE_GET && ev->node != NUMBERING_OWN)
-        numbered_see_before(n, ev, shown);
+        numbered_read_before(n, ev, shown);
     else if (ev->verb == STORE_GET && ev->rc == STORE_OK)
-        numbered_see_own(n, ev, shown);
+        numbered_read_own(n, ev, shown);
     else if (ev->verb == STORE_LIST)
-        numbered_see_list(n, ev, shown);
+        numbered_read_list(n, ev, shown);
 }
 
 static void numbered_step(struct driver *d, const struct machine_event *ev,
@@ -220,7 +228,7 @@ static void numbered_step(struct driver *d, const struct machine_event *ev,
     struct numbering_moment shown = {.count = 0};
 
     if (ev->kind == MACHINE_EV_ANSWER)
-        numbered_see(n, ev, &shown);
+        numbered_read_answer(n, ev, &shown);
     numbering_step(&n->machine, ev, &shown, out);
 }
 
@@ -233,8 +241,9 @@ static char *numbered_path(struct driver *d, unsigned node)
                                                   : n->before->pdata[node - NUMBERING_BEFORE]);
 }
 
-/* The numbers of a node are chosen once. If the answer to the set was lost, the contenders after
- * this one may have read the numbers, and somebody may have written over them since. */
+/* Returns the own node's data for a set. The numbers of a node are chosen once. If the answer to a
+ * set was lost, contenders after this one may have read the numbers, even if another client has
+ * overwritten them since. */
 static char *numbered_data(struct driver *d, unsigned node, int *ret_length)
 {
     struct numbered *n = DRIVER_OWNER(d, struct numbered);
@@ -245,7 +254,7 @@ static char *numbered_data(struct driver *d, unsigned node, int *ret_length)
         n->ceiling = numbering_choose((const int32_t *)(const void *)n->used->data, n->used->len,
                                       n->machine.first, n->numbers, numbered_permits(n));
     n->chosen = true;
-    text = numbered_text(n);
+    text = numbered_own_data(n);
     *ret_length = (int)strlen(text);
     return text;
 }
@@ -275,6 +284,7 @@ static const struct driver_ops numbered_driver = {.step = numbered_step,
 
 /* ---- numbered: the contender ---- */
 
+/* Begins to number a contender that was admitted. */
 static void numbered_on_admitted(void *context, const zkl_error *error)
 {
     struct numbered *n = context;
@@ -294,12 +304,8 @@ static void numbered_on_restart(void *data)
     numbered_contend(data);
 }
 
-static void numbered_restart(struct numbered *n)
-{
-    timers_arm(n->driver.session->timers, &n->timer, clock_now().boot, numbered_on_restart, n);
-}
-
-/* A new attempt does not begin from within the contender that ends. */
+/* Begins again after the node was lost. A timer does it, because the contender that ends is still
+ * in use during this call. */
 static void numbered_on_news(void *context, enum contender_news news)
 {
     struct numbered *n = context;
@@ -307,7 +313,7 @@ static void numbered_on_news(void *context, enum contender_news news)
     if (news != CONTENDER_ENDED)
         return;
     driver_hear(&n->driver, MACHINE_EV_STOP);
-    numbered_restart(n);
+    timers_arm(n->driver.session->timers, &n->timer, clock_now().boot, numbered_on_restart, n);
 }
 
 static void numbered_contend(struct numbered *n)
@@ -320,13 +326,15 @@ static const struct contender *numbered_waiting(const void *numbered)
     return ((const struct numbered *)numbered)->claim.contender;
 }
 
-/* A try waits for no holder, but for numbers that are about to be chosen, until its time is up. */
+/* Whether a try ends because a contender before it has no numbers yet. A try waits for no holder,
+ * but for such numbers until its time has passed. code: the error that ends the try. */
 static bool numbered_waits_for_numbers(const struct numbered *n, int code)
 {
     return code == ZKL_EUNREACHABLE && n->driver.session->up &&
            n->machine.state == NUMBERING_WAITING;
 }
 
+/* Ends the acquisition before it is decided. */
 static void numbered_abort(void *numbered, int code, const char *text)
 {
     struct numbered *n = numbered;
@@ -345,13 +353,14 @@ static void numbered_abort(void *numbered, int code, const char *text)
     numbered_decide(n, &why);
 }
 
-static const struct op_way numbered_way = {.abort = numbered_abort, .waiting = numbered_waiting};
+static const struct op_ops numbered_op_ops = {.abort = numbered_abort, .waiting = numbered_waiting};
 
+/* Lets an acquisition of numbered permits decide op. */
 static void numbered_enter(zkl_op *op, zkl_session *s, const struct contender_spec *spec)
 {
     struct numbered *n = g_new0(struct numbered, 1);
 
-    op_go(op, &numbered_way, n);
+    op_assign(op, &numbered_op_ops, n);
     driver_init(&n->driver, &numbered_driver, s, STORE_PERSISTENT);
     n->spec = *spec;
     n->spec.directory = g_ref_string_acquire(spec->directory);
@@ -366,29 +375,29 @@ static void numbered_enter(zkl_op *op, zkl_session *s, const struct contender_sp
 }
 
 /* An acquisition of permits in the layout of Curator's InterProcessSemaphoreV2: a contender for the
- * lock below the path, and one for each permit, whose node is the lease. docs/design/leases.md has
- * the argument. spec->directory is the semaphore's path, spec->leases its limit, and spec->rank the
- * number of permits: at most MULTI_LOCK_PATHS. The grant is the lease's, or that of all leases. */
+ * lock below the path, and one for each permit, whose node is the lease. The grant stands on all
+ * leases. docs/design/leases.md has the argument. */
 struct leased;
 
-/* The lock, or the lease; or several leases. */
-struct part {
+/* One of the two parts of the acquisition: the lock, or all leases. A single lease has .claim,
+ * several leases have .several. */
+struct leased_part {
     struct leased *leased;
     char *directory;                /* GRefString */
-    struct claim claim;             /* all 0 where it is several */
-    struct multi_attempt *several;  /* instead; NULL: none, or it has ended */
-    zkl_grant *grant;               /* of several, ours; NULL: none */
-    unsigned granted, failed, lost; /* what leasing.h hears of it */
+    struct claim claim;             /* of the lock, or of a single lease; all 0 with .several */
+    struct multi_attempt *several;  /* for several leases; NULL: none, or it has ended */
+    zkl_grant *grant;               /* from .several, with a reference of ours; NULL: none */
+    unsigned granted, failed, lost; /* the events for the machine */
 };
 
 struct leased {
-    struct driver driver; /* of a session that outlives it; with a reference until it is decided */
-    struct contender_spec spec;
-    uint32_t permits; /* how many leases are taken */
+    struct driver driver;       /* with a reference until .op is decided; the session outlives it */
+    struct contender_spec spec; /* .directory: the semaphore's path; .leases: its limit */
+    uint32_t permits;           /* how many leases are taken: MULTI_LOCK_PATHS at most */
     zkl_op *op;
     struct leasing machine;
-    struct part lock, lease;
-    zkl_error why; /* of what failed last */
+    struct leased_part lock, lease;
+    zkl_error why; /* why a part has failed, or why it was stopped */
 };
 
 static void leased_free(struct driver *d)
@@ -405,9 +414,10 @@ static void leased_free(struct driver *d)
 
 /* ---- leases: what contenders tell ---- */
 
+/* Tells the machine that a part was lost. */
 static void leased_on_news(void *context, enum contender_news news)
 {
-    struct part *p = context;
+    struct leased_part *p = context;
 
     if (news != CONTENDER_ENDED)
         return;
@@ -418,19 +428,20 @@ static void leased_on_news(void *context, enum contender_news news)
 
 static void leased_on_decided(void *context, const zkl_error *error)
 {
-    struct part *p = context;
+    struct leased_part *p = context;
 
     if (error)
         p->leased->why = *error;
     else
-        contender_set_idle(p->claim.holder, true);
+        contender_set_idle(p->claim.holder, true); /* nobody uses a part alone */
     driver_hear(&p->leased->driver, error ? p->failed : p->granted);
 }
 
-/* They are told even when they are left: then nobody wants to know. */
+/* Tells the machine that several leases were granted, or failed; but not if leased_leave() has
+ * ended the attempt. */
 static void leased_on_several(void *context, zkl_grant *grant, const zkl_error *error)
 {
-    struct part *p = context;
+    struct leased_part *p = context;
 
     if (!p->several)
         return;
@@ -444,7 +455,7 @@ static void leased_on_several(void *context, zkl_grant *grant, const zkl_error *
 
 /* ---- leases: what the machine asks ---- */
 
-/* The parent of both is heard of where it matters: in the check. */
+/* Enters the contender for the lock. */
 static void leased_enter_lock(struct leased *l)
 {
     struct contender_spec spec = {.directory = l->lock.directory,
@@ -458,6 +469,7 @@ static void leased_enter_lock(struct leased *l)
     claim_enter(&l->lock.claim, l->driver.session, &spec, leased_on_decided, &l->lock);
 }
 
+/* Enters the contender for a single lease. */
 static void leased_enter_lease(struct leased *l)
 {
     struct contender_spec spec = l->spec;
@@ -467,11 +479,12 @@ static void leased_enter_lease(struct leased *l)
     claim_enter(&l->lease.claim, l->driver.session, &spec, leased_on_decided, &l->lease);
 }
 
-/* Each permit has a contender. None queues after another, so all nodes exist while any waits. */
+/* Enters a contender for each of several leases. All enter at once: so all nodes exist while any of
+ * them waits. */
 static void leased_enter_leases(struct leased *l)
 {
     struct multi_path paths[MULTI_LOCK_PATHS];
-    struct part *p = &l->lease;
+    struct leased_part *p = &l->lease;
     struct contender_spec spec = l->spec;
 
     spec.news = leased_on_news;
@@ -482,8 +495,8 @@ static void leased_enter_leases(struct leased *l)
     multi_attempt_begin(p->several);
 }
 
-/* Nothing of it is heard any more. */
-static void leased_leave(struct part *p)
+/* Gives up a part, whether it was granted or not. The machine is told nothing of it from now on. */
+static void leased_leave(struct leased_part *p)
 {
     struct multi_attempt *several = g_steal_pointer(&p->several);
 
@@ -497,7 +510,8 @@ static void leased_leave(struct part *p)
     claim_leave(&p->claim);
 }
 
-/* Another layout's contenders are children of the path itself. */
+/* Whether a list of the semaphore's path shows contenders of another layout, which are children of
+ * the path itself. If so, stores the error in .why. */
 static bool leased_finds_mixed(struct leased *l, const struct machine_event *ev)
 {
     const char *path = session_path(l->driver.session, l->spec.directory);
@@ -537,9 +551,10 @@ static void leased_decide(struct leased *l, zkl_grant *grant, const zkl_error *e
     driver_unref(&l->driver);
 }
 
+/* Ends the acquisition with the grant on its leases. */
 static void leased_give(struct leased *l)
 {
-    struct part *p = &l->lease;
+    struct leased_part *p = &l->lease;
 
     if (p->several)
         multi_attempt_forget(g_steal_pointer(&p->several));
@@ -602,6 +617,7 @@ static void leased_abort(void *leased, int code, const char *text)
     driver_hear(&l->driver, MACHINE_EV_STOP);
 }
 
+/* Returns the path of a child, as a GRefString. */
 static char *leased_child(const char *path, const char *name)
 {
     char *child = g_strconcat(path, name, NULL), *shared = g_ref_string_new(child);
@@ -610,6 +626,7 @@ static char *leased_child(const char *path, const char *name)
     return shared;
 }
 
+/* spec->directory is the semaphore's path, spec->rank how many permits are acquired. */
 static struct leased *leased_new(zkl_session *s, const struct contender_spec *spec)
 {
     struct leased *l = g_new0(struct leased, 1);
@@ -620,26 +637,27 @@ static struct leased *leased_new(zkl_session *s, const struct contender_spec *sp
     l->spec.rank = 1;
     g_ref_string_acquire(l->spec.directory);
     g_ref_string_acquire(l->spec.payload);
-    l->lock = (struct part){.leased = l,
-                            .directory = leased_child(spec->directory, "/locks"),
-                            .granted = LEASING_EV_LOCKED,
-                            .failed = LEASING_EV_LOCK_FAILED,
-                            .lost = LEASING_EV_LOCK_LOST};
-    l->lease = (struct part){.leased = l,
-                             .directory = leased_child(spec->directory, "/leases"),
-                             .granted = LEASING_EV_LEASED,
-                             .failed = LEASING_EV_LEASE_FAILED,
-                             .lost = LEASING_EV_LEASE_LOST};
+    l->lock = (struct leased_part){.leased = l,
+                                   .directory = leased_child(spec->directory, "/locks"),
+                                   .granted = LEASING_EV_LOCKED,
+                                   .failed = LEASING_EV_LOCK_FAILED,
+                                   .lost = LEASING_EV_LOCK_LOST};
+    l->lease = (struct leased_part){.leased = l,
+                                    .directory = leased_child(spec->directory, "/leases"),
+                                    .granted = LEASING_EV_LEASED,
+                                    .failed = LEASING_EV_LEASE_FAILED,
+                                    .lost = LEASING_EV_LEASE_LOST};
     return l;
 }
 
-static const struct op_way leased_way = {.abort = leased_abort};
+static const struct op_ops leased_op_ops = {.abort = leased_abort};
 
+/* Lets an acquisition of leases decide op. */
 static void leased_enter(zkl_op *op, zkl_session *s, const struct contender_spec *spec)
 {
     struct leased *l = leased_new(s, spec);
 
-    op_go(op, &leased_way, l);
+    op_assign(op, &leased_op_ops, l);
     l->op = op;
     if (spec->rank > spec->leases)
         leased_abort(l, ZKL_ELIMIT, "more permits than the limit");
@@ -660,10 +678,10 @@ struct zkl_semaphore {
     struct op_queue waiters;
 };
 
-/* This many numbers fit into a node's data, whatever they are. */
+/* How many numbers fit into a node's data, even if each has all its digits. */
 enum { NUMBERED_MAX = 1000 };
 
-/* The path as the user sees it. */
+/* Returns the path as the user sees it, without the chroot. */
 static const char *semaphore_path(const zkl_semaphore *m)
 {
     return session_path(m->session, m->path);
@@ -673,7 +691,7 @@ static void semaphore_unref(zkl_semaphore *m)
 {
     if (!g_atomic_int_dec_and_test(&m->refs))
         return;
-    session_lock(m->session); /* contenders share these */
+    session_lock(m->session); /* it guards the counts of what contenders share */
     op_queue_clear(&m->waiters);
     g_rc_box_release(m->limit);
     g_ref_string_release(m->path);
@@ -683,7 +701,8 @@ static void semaphore_unref(zkl_semaphore *m)
     g_free(m);
 }
 
-/* 0, or the error that every entry point returns first, already made the thread's last. */
+/* Checks the semaphore that the user gave to a function of the interface. Returns 0, or the
+ * thread's last error. */
 static int semaphore_check(const zkl_semaphore *m)
 {
     if (!m)
@@ -691,7 +710,7 @@ static int semaphore_check(const zkl_semaphore *m)
     return session_check(m->session);
 }
 
-/* The same of a blocking one. */
+/* Checks the semaphore for a function that blocks, which must not be called in a callback. */
 static int semaphore_check_blocking(const zkl_semaphore *m)
 {
     const int code = semaphore_check(m);
@@ -713,7 +732,7 @@ static const char *semaphore_check_options(const zkl_semaphore_options *o)
     if (o->numbered & ~1)
         return "numbered must be 0 or 1";
     if (o->numbered && o->name && strchr(o->name, '\n'))
-        return "name has a line break, and the numbers are a line behind it";
+        return "name has a line break, and the numbers are a line after it";
     if (o->limit < 0)
         return "limit must not be negative";
     if ((unsigned)o->layout > ZKL_SEMAPHORE_CURATOR)
@@ -771,6 +790,7 @@ void zkl_semaphore_free(zkl_semaphore *m)
 
 /* ---- acquiring ---- */
 
+/* Lets that decide op which the semaphore's layout needs. */
 static void semaphore_enter(const zkl_semaphore *m, zkl_op *op, const struct contender_spec *spec)
 {
     if (m->numbered)
@@ -845,6 +865,7 @@ int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t timeout_m
 
 /* ---- the limit ---- */
 
+/* A call that reads the limit, and sets it if it is to be another one. */
 struct limit_op {
     struct driven driven;
     struct limit_call machine;
@@ -870,8 +891,8 @@ static char *limit_op_data(struct driver *d, unsigned node, int *ret_length)
     return text;
 }
 
-/* A connection that is missing is no matter of this path. */
-static void limit_op_stopped(struct call *c)
+/* Ends a call that was stopped. The error names the path, unless no server was reached. */
+static void limit_op_end_stopped(struct call *c)
 {
     const zkl_error why = c->error;
 
@@ -886,7 +907,7 @@ static void limit_op_on_verdict(struct driver *d, const struct machine_action *a
     struct call *c = &driven_of(d)->call;
 
     if (a->verdict == LIMIT_STOPPED)
-        limit_op_stopped(c);
+        limit_op_end_stopped(c);
     else if (a->verdict == LIMIT_ODD)
         call_end(c, ZKL_ELAYOUT, "its data are no limit of a semaphore");
     else
@@ -900,6 +921,7 @@ static const struct driver_ops limit_driver = {.step = limit_op_step,
                                                .hold = driven_hold,
                                                .free = driven_let_go};
 
+/* Checks the semaphore for a call about its limit. */
 static int limit_op_check(const zkl_semaphore *m)
 {
     const int code = semaphore_check_blocking(m);
@@ -910,6 +932,8 @@ static int limit_op_check(const zkl_semaphore *m)
     return code;
 }
 
+/* Reads the limit into *ret, or sets it to wanted if that is not 0. Returns 0, or the thread's last
+ * error. */
 static int limit_op_run(zkl_semaphore *m, int32_t wanted, int64_t timeout_ms, int *ret)
 {
     struct limit_op *x = g_new0(struct limit_op, 1);
@@ -918,7 +942,7 @@ static int limit_op_run(zkl_semaphore *m, int32_t wanted, int64_t timeout_ms, in
     x->machine.wanted = wanted;
     call_init(call, &driven_call_ops, m->session, g_strdup(m->path), NULL, NULL);
     driver_init(&x->driven.driver, &limit_driver, m->session, STORE_CONTAINER);
-    call_ref(call); /* for what was read; nobody else has it yet */
+    call_ref(call); /* until the limit was taken from it, below */
     const int code = call_run(call, timeout_ms);
     if (!code && ret)
         *ret = x->machine.limit;

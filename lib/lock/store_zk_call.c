@@ -1,4 +1,5 @@
-/* For users of libzookeeper itself. */
+/* What this library lends to users of libzookeeper: checks of a grant's nodes for transactions of
+ * their own, and the session's handle during a call. The functions take the monitor. */
 #include <zkl-zookeeper.h>
 
 #include "lib/base/error.h"
@@ -22,15 +23,15 @@ int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *ops, size_t count)
     return code ? code : (int)grant_count(g);
 }
 
-/* What a call of the user's function has of the session. */
+/* The session's store while it is lent to the user's function. */
 struct lending {
     zkl_session *session;
     struct store *store;
     unsigned generation;
-    int cancel_state; /* before */
+    int cancel_state; /* the thread's, before the call */
 };
 
-/* However the function has ended: by an exception, too. */
+/* Takes the store back. It runs however the user's function has ended, even by an exception. */
 static void lending_end(void *data)
 {
     const struct lending *l = data;

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* GLib takes rules, offsets, paths and files that are no zone, too. A record must name what every
- * host reads alike. */
+/* Refuses rules, offsets, paths, and files that are no zone, though GLib takes them: a record must
+ * name a zone that every host reads alike. */
 GTimeZone *zone_open(const char *name)
 {
     static const char all[] = G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_/+-";
@@ -18,12 +18,15 @@ GTimeZone *zone_open(const char *name)
     return NULL;
 }
 
+/* Returns the number of the zone's interval that contains that minute since 1970. The offset is the
+ * same in all of an interval. */
 static int zone_interval(GTimeZone *zone, int64_t minute)
 {
     return g_time_zone_find_interval(zone, G_TIME_TYPE_UNIVERSAL, minute * 60);
 }
 
-/* The first minute of that interval, between two minutes. */
+/* Returns the first minute of that interval, by bisection. It is later than before, and within is
+ * in the interval or later. */
 static int64_t zone_begins(GTimeZone *zone, int interval, int64_t before, int64_t within)
 {
     while (within - before > 1) {
@@ -36,6 +39,7 @@ static int64_t zone_begins(GTimeZone *zone, int interval, int64_t before, int64_
     return within;
 }
 
+/* Returns the offset of an interval, in minutes. */
 static int32_t zone_minutes(GTimeZone *zone, int interval)
 {
     return g_time_zone_get_offset(zone, interval) / 60;

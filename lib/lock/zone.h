@@ -1,5 +1,5 @@
-/* Zones, from the system's tzdata: what their clocks show, as calendars read it
- * (recipes/calendar.h). The environment's TZ and the host's own zone count for nothing. */
+/* Time zones from the system's tzdata, for calendars (recipes/calendar.h). The environment's TZ and
+ * the host's own zone count for nothing. Instants are ms since 1970. */
 #ifndef LIB_ZONE_H
 #define LIB_ZONE_H
 
@@ -7,14 +7,15 @@
 
 #include "recipes/calendar.h"
 
-/* "UTC", or a name of tzdata's with an area, as "Europe/Berlin". NULL: there is none. */
+/* Opens a zone: "UTC", or a name in tzdata with an area, as "Europe/Berlin". Returns NULL if there
+ * is none of that name. */
 GTimeZone *zone_open(const char *name);
 
-/* As much of it as calendar_aim() needs around now; ms since 1970. A part beyond CALENDAR_PARTS is
- * left out: no zone has had a third as many. */
+/* Returns the parts of the zone around now that calendar_aim() needs. Parts beyond CALENDAR_PARTS
+ * are left out; no zone has had a third as many. */
 struct calendar_zone zone_around(GTimeZone *zone, uint64_t now);
 
-/* In minutes. */
+/* Returns by how many minutes the zone's clocks are ahead of UTC at now. */
 int32_t zone_offset(GTimeZone *zone, uint64_t now);
 
 #endif

@@ -211,7 +211,7 @@ static bool member_is_valid(const zkl_member *m, struct instant now)
 static void member_prolong(zkl_member *m)
 {
     if (m->tenure && m->machine.told_in)
-        grant_extend(m->tenure, m->session->proofs.deadline, !m->machine.told_suspect);
+        grant_move_deadline(m->tenure, m->session->proofs.deadline, !m->machine.told_suspect);
 }
 
 static void member_tell_lost(zkl_member *m, const struct machine_action *a)

@@ -178,7 +178,7 @@ static void prove(void)
 
     if (now_ms < limit_ms)
         limit_ms = FAR_MS;
-    if (grant_extend(t, at(FAR_MS), true))
+    if (grant_move_deadline(t, at(FAR_MS), true))
         return;
     limit_ms = before_ms;
     told_of_word(ZKL_LOST, ZKL_LOSS_NONE);
@@ -187,7 +187,7 @@ static void prove(void)
 /* By what it has written before the word, others may find it lost, and refuse it. */
 static void take_back(void)
 {
-    const bool taken = grant_extend(t, at(NEAR_MS), false);
+    const bool taken = grant_move_deadline(t, at(NEAR_MS), false);
 
     limit_ms = NEAR_MS;
     if (!taken)

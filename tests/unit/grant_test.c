@@ -134,7 +134,7 @@ TEST_CASE(lost_is_final)
 {
     start();
     hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
-    CHECK(!grant_extend(t, deadline_at(1000), true));
+    CHECK(!grant_move_deadline(t, deadline_at(1000), true));
     CHECK_INT(zkl_grant_remaining_ms(g), 0);
     grant_suspect(t);
     CHECK_INT(zkl_grant_state(g), ZKL_LOST);
@@ -159,7 +159,7 @@ TEST_CASE(the_word_of_a_lost_one)
             hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
         else
             CHECK(validity_lose(&t->validity, loss));
-        CHECK(!(i % 3 == 0   ? validity_extend(&t->validity, deadline_at(1000), true)
+        CHECK(!(i % 3 == 0   ? validity_move_deadline(&t->validity, deadline_at(1000), true)
                 : i % 3 == 1 ? validity_suspect(&t->validity)
                              : validity_lose(&t->validity, LOSS_DELETED)));
         CHECK_INT(validity_last(&t->validity), ZKL_LOST);
@@ -199,14 +199,14 @@ TEST_CASE(lost_was_seen)
 TEST_CASE(a_proof_moves_the_deadline)
 {
     start();
-    CHECK(grant_extend(t, deadline_at(20000), true));
+    CHECK(grant_move_deadline(t, deadline_at(20000), true));
     CHECK_INT(zkl_grant_remaining_ms(g), 20000);
-    CHECK(grant_extend(t, deadline_at(3000), false)); /* a smaller timeout takes it back */
+    CHECK(grant_move_deadline(t, deadline_at(3000), false)); /* a smaller timeout takes it back */
     CHECK_INT(zkl_grant_remaining_ms(g), 3000);
     CHECK_INT(zkl_grant_state(g), ZKL_HELD);
     struct instant apart = deadline_at(3000);
     apart.raw -= 1000 * CLOCK_MS;
-    CHECK(grant_extend(t, apart, true));
+    CHECK(grant_move_deadline(t, apart, true));
     CHECK_INT(zkl_grant_remaining_ms(g), 2000);
     stop();
 }
@@ -244,7 +244,7 @@ TEST_CASE(the_deadline_itself)
     for (int proof = 1; proof <= 2; proof++) {
         set = deadline_at(1000 * proof);
         set.raw -= proof * 123456;
-        CHECK(grant_extend(t, set, true));
+        CHECK(grant_move_deadline(t, set, true));
         CHECK_INT(read_deadline(&read), 0);
         CHECK(read.boot <= set.boot && read.boot > set.boot - 1000 && read.raw == set.raw);
     }
@@ -279,13 +279,13 @@ TEST_CASE(suspect_until_proved)
     CHECK_INT(zkl_grant_remaining_ms(g), HAND_DEADLINE_MS);
     grant_suspect(t);
     check_told(&told, 1, ZKL_SUSPECT);
-    CHECK(grant_extend(t, deadline_at(9000), false));
+    CHECK(grant_move_deadline(t, deadline_at(9000), false));
     CHECK_INT(zkl_grant_state(g), ZKL_SUSPECT);
     check_told(&told, 1, ZKL_SUSPECT);
-    CHECK(grant_extend(t, deadline_at(9000), true));
+    CHECK(grant_move_deadline(t, deadline_at(9000), true));
     CHECK_INT(zkl_grant_state(g), ZKL_HELD);
     check_told(&told, 2, ZKL_HELD);
-    CHECK(grant_extend(t, deadline_at(9500), true));
+    CHECK(grant_move_deadline(t, deadline_at(9500), true));
     check_told(&told, 2, ZKL_HELD);
     stop();
 }
@@ -376,7 +376,7 @@ TEST_CASE(given_back)
     CHECK_INT(zkl_grant_remaining_ms(g), 0);
     CHECK(grant_give_back(g, false));
     CHECK(!grant_disown(g));
-    CHECK(grant_extend(t, deadline_at(1000), true)); /* no loss */
+    CHECK(grant_move_deadline(t, deadline_at(1000), true)); /* no loss */
     CHECK_INT(zkl_grant_state(g), ZKL_RELEASED);
     grant_suspect(t);
     check_told(&told, 1, ZKL_RELEASED);
@@ -431,13 +431,13 @@ TEST_CASE(two_in_doubt)
     CHECK_INT(zkl_grant_state(g), ZKL_SUSPECT);
     grant_suspect(both.tenures[0]);
     check_told(&both.told, 1, ZKL_SUSPECT);
-    CHECK(grant_extend(both.tenures[0], deadline_at(9000), true));
+    CHECK(grant_move_deadline(both.tenures[0], deadline_at(9000), true));
     check_told(&both.told, 1, ZKL_SUSPECT);
     CHECK_INT(zkl_grant_state(g), ZKL_SUSPECT);
-    CHECK(grant_extend(both.tenures[1], deadline_at(7000), true));
+    CHECK(grant_move_deadline(both.tenures[1], deadline_at(7000), true));
     check_told(&both.told, 2, ZKL_HELD);
     check_nearer(7000);
-    CHECK(grant_extend(both.tenures[0], deadline_at(6000), true));
+    CHECK(grant_move_deadline(both.tenures[0], deadline_at(6000), true));
     check_nearer(6000);
     stop_both();
 }
@@ -461,7 +461,7 @@ TEST_CASE(two_lost_unread)
 TEST_CASE(two_in_doubt_too_late)
 {
     start_both();
-    CHECK(grant_extend(both.tenures[1], deadline_at(1000), true));
+    CHECK(grant_move_deadline(both.tenures[1], deadline_at(1000), true));
     hand_jump(1000, 1000);
     grant_suspect(both.tenures[0]);
     check_told(&both.told, 0, ZKL_HELD);
@@ -491,7 +491,7 @@ TEST_CASE(two_lost_with_the_first)
 TEST_CASE(two_lost_with_the_nearer)
 {
     start_both();
-    CHECK(grant_extend(both.tenures[1], deadline_at(1000), true));
+    CHECK(grant_move_deadline(both.tenures[1], deadline_at(1000), true));
     hand_jump(1000, 1000);
     CHECK(!grant_disown(g));
     CHECK_INT(zkl_grant_state(g), ZKL_LOST);
@@ -679,7 +679,7 @@ TEST_CASE(a_turn_begun_in_doubt)
         check_told(&told, 1, ZKL_SUSPECT);
         grant_suspect(t);
         check_told(&told, 1, ZKL_SUSPECT);
-        CHECK(grant_extend(t, deadline_at(9000), true));
+        CHECK(grant_move_deadline(t, deadline_at(9000), true));
         check_told(&told, 2, ZKL_HELD);
         CHECK(zkl_grant_state(g) == ZKL_HELD && grant_disown(g));
         check_told(&told, 3, ZKL_RELEASED);
@@ -835,7 +835,7 @@ TEST_CASE(half_the_time_by_one_clock)
     check_quick(ZKL_HELD, 1);
     hand_jump(1, 1);
     check_quick(ZKL_HELD, 2);
-    CHECK(grant_extend(t, deadline_at(1000), true)); /* a proof begins anew */
+    CHECK(grant_move_deadline(t, deadline_at(1000), true)); /* a proof begins anew */
     hand_jump(499, 499);
     check_quick(ZKL_HELD, 1);
     grant_suspect(t);
@@ -864,7 +864,7 @@ TEST_CASE(twice_as_fast)
         struct instant deadline = deadline_at(rows[i].raw_ms);
         deadline.boot += (rows[i].boot_ms - rows[i].raw_ms) * CLOCK_MS;
         if (rows[i].raw_ms > 0)
-            CHECK(grant_extend(t, deadline, rows[i].proved));
+            CHECK(grant_move_deadline(t, deadline, rows[i].proved));
         hand_jump(rows[i].left_ms / 2 - 1, rows[i].left_ms - 2);
         check_quick(ZKL_HELD, 1);
         hand_jump(1, 2);
@@ -895,7 +895,7 @@ static void walk(uint64_t seed)
         next.boot += seeded_below(&seed, 5000) * CLOCK_MS;
         next.raw += seeded_below(&seed, 5000) * CLOCK_MS;
         if (seeded_below(&seed, 4) == 0)
-            CHECK(grant_extend(t, next, seeded_below(&seed, 2) == 0));
+            CHECK(grant_move_deadline(t, next, seeded_below(&seed, 2) == 0));
         if (seeded_below(&seed, 8) == 0)
             grant_suspect(t);
     }
@@ -924,13 +924,13 @@ static void pass_and_ask(void)
 
 static void prove_and_pass(void)
 {
-    CHECK(grant_extend(t, deadline_at(20000), true));
+    CHECK(grant_move_deadline(t, deadline_at(20000), true));
     hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
 }
 
 static void take_back_and_pass(void)
 {
-    CHECK(grant_extend(t, deadline_at(3000), false));
+    CHECK(grant_move_deadline(t, deadline_at(3000), false));
     hand_jump(3500, 3500);
 }
 
@@ -962,7 +962,7 @@ static bool give_back(void)
 
 static bool prove(void)
 {
-    return grant_extend(t, deadline_at(20000), true);
+    return grant_move_deadline(t, deadline_at(20000), true);
 }
 
 static const struct crossing {

@@ -360,7 +360,7 @@ static void let_the_servers_go_back(void)
 {
     session_lock(s);
     s->proofs.deadline = instant_add(clock_now(), 3600000 * CLOCK_MS);
-    CHECK(grant_extend(grant_tenure(a.grant, 0), s->proofs.deadline, true));
+    CHECK(grant_move_deadline(grant_tenure(a.grant, 0), s->proofs.deadline, true));
     session_unlock(s);
     fake_event(STORE_EV_DOWN);
     for (int i = 0; i < 200 && losses == 0; i++) {

@@ -541,7 +541,7 @@ TEST_CASE(lost_in_doubt)
     story_apply(&story, &e, 0, ZKL_FOREVER);
     lose_answer(&story);
     session_lock(story.session); /* the grant's end, at once */
-    grant_extend(grant_tenure(story.grant, 0), (struct instant){0}, false);
+    grant_move_deadline(grant_tenure(story.grant, 0), (struct instant){0}, false);
     session_unlock(story.session);
     CHECK_INT(zkl_grant_state(story.grant), ZKL_LOST);
     answer_read(&story, 0, 0);
@@ -641,7 +641,7 @@ TEST_CASE(versions_run_out)
         ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
         check_ended(&e[i], 0);
     }
-    CHECK_INT(grant_tenure(story.grant, 0)->line->machine.version, INT32_MAX);
+    CHECK_INT(grant_tenure(story.grant, 0)->multi_queue->machine.version, INT32_MAX);
     CHECK_INT(zkl_grant_multi(story.grant, &story_change, 1, 0, ZKL_FOREVER), ZKL_ELIMIT);
     CHECK(!fake_is_asked(STORE_MULTI, story.node));
     story_end(&story);

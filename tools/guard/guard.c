@@ -53,7 +53,7 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct sha
 
 void guard_claim(struct guard *g, zkl_session *session)
 {
-    shared_claim(g->termination.shared, session);
+    shared_store_claim(g->termination.shared, session);
 }
 
 bool guard_run(struct guard *g, const zkl_grant *grant, bool front, struct events *events)
@@ -110,7 +110,7 @@ static bool mark_request(struct shared *s, int signo)
     switch (signo) {
     case SIGINT:
     case SIGTERM:
-        shared_set_first(s, signo, processes_clock());
+        shared_set_first_signal(s, signo, processes_clock());
         break;
     case SIGKILL:
         atomic_store(&s->to_kill, true);

@@ -16,8 +16,9 @@
 
 /* ---- descriptors ---- */
 
-#define RESERVED 2 /* a directory and a file in it, or a process and its file */
+#define RESERVED 2 /* one for a directory and one for a file in it, or for a pidfd and a file */
 
+/* The spare descriptors; -1: it was spent. */
 static int reserved[RESERVED] = {-1, -1};
 
 bool processes_reserve(void)
@@ -37,9 +38,9 @@ bool processes_are_short(void)
     return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
 }
 
-/* Closes a spare descriptor if errno says that one was missing. Returns whether it did, so that the
- * caller tries again. */
-static bool spend_reserved(void)
+/* If errno says that there was no free descriptor, closes a spare one. Returns whether it did: then
+ * the caller tries again. */
+static bool release_spare(void)
 {
     for (size_t i = 0; i < RESERVED && processes_are_short(); i++)
         if (reserved[i] >= 0) {
@@ -50,12 +51,12 @@ static bool spend_reserved(void)
     return false;
 }
 
-/* Opens a file for reading, if need be with a spare descriptor. */
+/* Opens a file for reading, if need be in place of a spare descriptor. */
 static int open_file(int dir, const char *path)
 {
     int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
 
-    if (fd < 0 && spend_reserved())
+    if (fd < 0 && release_spare())
         fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
     return fd;
 }
@@ -71,14 +72,15 @@ int process_open(pid_t pid)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
-    if (fd < 0 && spend_reserved())
+    if (fd < 0 && release_spare())
         fd = (int)syscall(SYS_pidfd_open, pid, 0);
     return fd;
 }
 
-/* Returns list; or frees it and returns NULL, if error says that memory or descriptors were short
- * for a part of it. Sets errno to error. */
-static GArray *complete_or_null(GArray *list, int error)
+/* Ends the reading of a list. Opens again the spare descriptors that it has spent. If error says
+ * that memory or descriptors were short, the list is not complete: frees it and returns NULL.
+ * Otherwise returns it. Leaves error in errno. */
+static GArray *finish_list(GArray *list, int error)
 {
     processes_reserve();
     errno = error;
@@ -90,10 +92,10 @@ static GArray *complete_or_null(GArray *list, int error)
 
 /* ---- one process ---- */
 
-/* The kernel adds this to the name of a file that is gone. */
+/* The kernel appends this to the path of a program whose file was deleted. */
 #define DELETED " (deleted)"
 
-/* Reads the name and the data of the program to which link, /proc/PID/exe, points. */
+/* Reads which program link, a /proc/PID/exe, points to: its path, and the data of its file. */
 static bool read_program(const char *link, char name[PATH_MAX], struct stat *ret)
 {
     const ssize_t length = readlink(link, name, PATH_MAX - 1);
@@ -106,8 +108,8 @@ static bool read_program(const char *link, char name[PATH_MAX], struct stat *ret
     return true;
 }
 
-/* Whether the process runs zkl's program. A name is no proof, because any process may take one. A
- * zkl of another version in the same place counts too, if its file belongs to the same user. */
+/* Whether the process runs zkl's program. Its name is no proof, because any process may take any
+ * name. Another version of zkl counts, too, if its file has the same path and owner. */
 static bool runs_zkl(pid_t pid)
 {
     char link[32], ours[PATH_MAX], its[PATH_MAX];
@@ -118,12 +120,13 @@ static bool runs_zkl(pid_t pid)
            strcmp(ours, its) == 0 && our_file.st_uid == its_file.st_uid;
 }
 
+/* Whether the process has that name, and runs zkl. */
 static bool is_zkl_called(const struct process *p, const char *name)
 {
     return strcmp(p->name, name) == 0 && runs_zkl(p->pid);
 }
 
-/* Parses "PID (NAME) " and more fields; NAME may contain anything. */
+/* Parses the text of a file stat: "PID (NAME) " and more fields. NAME may contain anything. */
 static bool processes_parse(const char *stat, struct process *p)
 {
     const char *name = strchr(stat, '(');
@@ -188,8 +191,8 @@ static bool has_own_proc(void)
     return false;
 }
 
-/* Process 1 always exists. If it is another user's and cannot be read, /proc hides processes. If it
- * is ours, no other one is tried, and all count as shown. */
+/* Tries process 1, which always exists. If that is another user's and cannot be read, /proc hides
+ * other users' processes. If it is ours, no other process is tried, and all count as shown. */
 enum processes_sight processes_sight(void)
 {
     struct process first;
@@ -223,11 +226,11 @@ GArray *processes_read(void)
     }
     closedir(dir);
     tree_sort((struct process *)(void *)list->data, list->len);
-    return complete_or_null(list, error);
+    return finish_list(list, error);
 }
 
-/* Appends the pids in a file of children, each of which has a space after it. Returns false if
- * there is no such file. */
+/* Appends the pids that a file "children" lists, each with a space after it. Returns false if there
+ * is no such file. */
 static bool processes_append_children(int dir, const char *path, GArray *list)
 {
     const int fd = open_file(dir, path);
@@ -249,8 +252,8 @@ static bool processes_append_children(int dir, const char *path, GArray *list)
     return fd >= 0;
 }
 
-/* Appends the children of each thread. Returns 0, or an errno value: ENOENT if the kernel tells the
- * children of no thread. */
+/* Appends the children of each thread in the directory tasks. Returns 0, or an errno value: ENOENT
+ * if the kernel lists the children of no thread. */
 static int append_children_of_threads(const char *tasks, GArray *list)
 {
     DIR *dir = processes_open_dir(tasks);
@@ -273,8 +276,8 @@ static int append_children_of_threads(const char *tasks, GArray *list)
     return error;
 }
 
-/* Whether the process has one thread: a directory has a link for each directory in it, its own and
- * its parent's. */
+/* Whether the process has one thread. tasks has a directory for each thread. A directory has a link
+ * from each directory in it, from its parent, and from itself. */
 static bool has_one_thread(const char *tasks)
 {
     struct stat file;
@@ -296,7 +299,7 @@ GArray *processes_children(pid_t parent)
         error = append_children_of_threads(tasks, list);
     if (error != 0)
         g_clear_pointer(&list, g_array_unref);
-    return complete_or_null(list, error);
+    return finish_list(list, error);
 }
 
 /* ---- the processes of a tree ---- */
@@ -307,7 +310,7 @@ static bool is_reaped(pid_t pid)
     return !processes_are_short() && kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-/* Appends a process that was not seen before. Returns false if it exists and cannot be read. */
+/* Appends a process, unless the look has seen it. Returns false if it exists and cannot be read. */
 static bool append_once(GArray *list, GHashTable *seen, pid_t pid)
 {
     struct process p;
@@ -321,16 +324,15 @@ static bool append_once(GArray *list, GHashTable *seen, pid_t pid)
     return true;
 }
 
-/* Appends the children of a process. Returns false if one of them, or their list, cannot be read.
- */
+/* Appends the children of a process. Returns false if a child, or their list, cannot be read. */
 static bool append_children_of(GArray *list, GHashTable *seen, pid_t parent)
 {
     g_autoptr(GArray) pids = processes_children(parent);
-    bool told = pids || is_reaped(parent);
+    bool complete = pids || is_reaped(parent);
 
-    for (guint i = 0; pids && told && i < pids->len; i++)
-        told = append_once(list, seen, g_array_index(pids, pid_t, i));
-    return told;
+    for (guint i = 0; pids && complete && i < pids->len; i++)
+        complete = append_once(list, seen, g_array_index(pids, pid_t, i));
+    return complete;
 }
 
 void processes_look_begin(struct processes_look *l, int rounds)
@@ -350,8 +352,9 @@ GArray *processes_look_end(struct processes_look *l)
     return list;
 }
 
-/* Reads the children of the next parent. The parents are root, helper, and all processes that were
- * found. */
+/* Reads the children of the next parent. The parents are root, helper, and then each process that
+ * was found, unless it is dead or was there before the command. Returns false if the children
+ * cannot be read. */
 static bool look_at_next(const struct tree *tree, struct processes_look *l)
 {
     const guint k = l->next++;
@@ -364,7 +367,8 @@ static bool look_at_next(const struct tree *tree, struct processes_look *l)
     return parent == 0 || append_children_of(l->list, l->seen, parent);
 }
 
-/* Whether there is a parent left, in this round or in one more, which then begins. */
+/* Whether a parent is left to read. If none is left in this round, begins another one, unless this
+ * one found nobody new or was the last. */
 static bool look_goes_on(struct processes_look *l)
 {
     if (l->next < l->list->len + 2)
@@ -395,9 +399,9 @@ GArray *processes_below(const struct tree *tree)
     struct processes_look look;
 
     processes_look_begin(&look, LOOK_ROUNDS_MOST);
-    const bool told = processes_look_on(tree, &look, G_MAXUINT) == LOOK_FINISHED;
+    const bool complete = processes_look_on(tree, &look, G_MAXUINT) == LOOK_FINISHED;
     GArray *list = processes_look_end(&look);
-    if (!told)
+    if (!complete)
         g_clear_pointer(&list, g_array_unref);
     return list;
 }

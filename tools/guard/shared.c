@@ -94,7 +94,7 @@ pid_t shared_bar(struct shared *s)
     return leader == LEADER_BARRED ? 0 : leader;
 }
 
-void shared_claim(struct shared *s, zkl_session *session)
+void shared_store_claim(struct shared *s, zkl_session *session)
 {
     zkl_session_claim claim;
 
@@ -109,14 +109,14 @@ void shared_claim(struct shared *s, zkl_session *session)
 /* The signal and the clock share one word. */
 #define FIRST_SIGNAL_BITS 8
 
-void shared_set_first(struct shared *s, int signo, uint64_t clock)
+void shared_set_first_signal(struct shared *s, int signo, uint64_t clock)
 {
     uint64_t none = 0;
 
     atomic_compare_exchange_strong(&s->first, &none, clock << FIRST_SIGNAL_BITS | (uint64_t)signo);
 }
 
-int shared_first(const struct shared *s, uint64_t *ret_clock)
+int shared_first_signal(const struct shared *s, uint64_t *ret_clock)
 {
     const uint64_t first = atomic_load(&s->first);
 

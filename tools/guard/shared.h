@@ -1,5 +1,5 @@
-/* Memory that tool and guard share, mapped before the fork. What is final is written here and sent
- * in no message, because the queue of a process that is stopped may be full. */
+/* Memory that tool and guard share, mapped before the fork. Final facts are written here and not
+ * sent in messages, because the queue of a process that is stopped may be full. */
 #ifndef ZKL_TOOLS_SHARED_H
 #define ZKL_TOOLS_SHARED_H
 
@@ -15,14 +15,14 @@
 enum exit_cause {
     CAUSE_NONE,
     CAUSE_ENDED, /* the command has ended by itself, and the lock was ours until then */
-    /* All others mean that we end the command, because */
-    CAUSE_DEADLINE, /* the lock could not be renewed, */
-    CAUSE_REVOKED,  /* the lock was lost before its deadline, */
-    CAUSE_SUSPECT,  /* the lock is in doubt, and --on-suspect is term, */
-    CAUSE_OUTGROWN, /* its tree takes longer to end than the lock can wait, */
-    CAUSE_ASKED,    /* somebody else is to lead, */
-    CAUSE_TOOL,     /* the tool is dead, */
-    CAUSE_GUARD     /* or the guard is */
+    /* With all others tool and guard end the command: */
+    CAUSE_DEADLINE, /* the lock could not be renewed */
+    CAUSE_REVOKED,  /* the lock was lost before its deadline */
+    CAUSE_SUSPECT,  /* the lock is in doubt, and --on-suspect is term */
+    CAUSE_OUTGROWN, /* the command's tree takes longer to end than the lock can wait */
+    CAUSE_ASKED,    /* another candidate is to lead */
+    CAUSE_TOOL,     /* the tool is dead */
+    CAUSE_GUARD     /* the guard is dead, or could not be started */
 };
 
 /* Values of .ended; the others are exit statuses. */
@@ -38,38 +38,39 @@ struct shared {
     atomic_int
         leader; /* the command's first process, whose pid is the group's id; 0: there is none yet */
     atomic_int cause;
-    atomic_int exec_error;     /* the errno of a command that cannot be executed */
-    atomic_int fork_error;     /* the errno of a zygote's guard that cannot be started; 0: none */
-    atomic_int stopped;        /* the signal that has stopped the leader, until the tool takes it */
-    atomic_int ended;          /* how the leader has ended, or NOT_ENDED */
-    atomic_int state;          /* the grant's, a zkl_state */
-    atomic_int loss;           /* a zkl_loss, set before the deadline becomes 0 */
-    atomic_bool asked;         /* the command is to end, because somebody else is to lead */
-    atomic_bool to_end;        /* a signal that asks to end was passed on: what is left ends too */
-    atomic_bool to_kill;       /* a second INT or TERM was passed on: KILL to all */
-    _Atomic uint64_t first;    /* see shared_first(); 0: none yet */
-    atomic_int need_ms;        /* how long the tree takes to end, as the guard has measured */
-    atomic_bool begun;         /* the command was executed, or tried to be */
-    atomic_bool executed;      /* the command was executed, as the guard has seen */
-    atomic_bool paused;        /* we have stopped the leader, while the lock is in doubt */
-    atomic_bool killed;        /* KILL was sent to the group */
-    atomic_bool kill_told;     /* its status line was written */
-    atomic_int kill_left;      /* the time to the deadline at the first KILL, in ms */
-    atomic_bool gone;          /* nothing of the tree lives: the node may be deleted */
+    atomic_int exec_error;  /* the errno of a command that cannot be executed */
+    atomic_int fork_error;  /* the errno of a zygote that could not start the guard; 0: none */
+    atomic_int stopped;     /* the signal that has stopped the leader, until the tool takes it */
+    atomic_int ended;       /* how the leader has ended, or NOT_ENDED */
+    atomic_int state;       /* the grant's, a zkl_state */
+    atomic_int loss;        /* a zkl_loss, set before the deadline becomes 0 */
+    atomic_bool asked;      /* the command is to end, because another candidate is to lead */
+    atomic_bool to_end;     /* a signal that asks the command to end was passed on: the rest of its
+                               tree ends, too */
+    atomic_bool to_kill;    /* a second INT or TERM was passed on: KILL to all */
+    _Atomic uint64_t first; /* the signal and time of shared_set_first_signal(); 0: none yet */
+    atomic_int need_ms;     /* how long the tree takes to end, as the guard has measured */
+    atomic_bool begun;      /* the exec of the command was tried */
+    atomic_bool executed;   /* the command was executed, as the guard has seen */
+    atomic_bool paused;     /* we have stopped the leader, while the lock is in doubt */
+    atomic_bool killed;     /* KILL was sent to the group */
+    atomic_bool kill_told;  /* the status line for .killed was written */
+    atomic_int kill_left;   /* the time to the deadline at the first KILL, in ms */
+    atomic_bool gone;       /* nothing of the tree lives: the node may be deleted */
     atomic_bool on_lost_begun; /* --on-lost is being run, or has been */
     atomic_int on_lost;        /* the pid of --on-lost, until it is reaped; 0: none */
     atomic_int guard;          /* the guard's pid, until it is reaped; 0: there is none */
     atomic_bool
         cleared; /* a zygote's guard has ended, and has left nothing of its tree to the zygote */
-    zkl_session_claim claim; /* for whoever has to end the tool's session */
+    zkl_session_claim claim; /* the id and password of the tool's session */
     atomic_bool claimed;     /* .claim is complete */
     atomic_bool finished;    /* the tool closes its session itself */
     atomic_int key;          /* the signal of a key that ended the command or the wait; 0: none */
-    /* The supervisor of zkl elect reads these of each term: */
+    /* The supervisor of zkl elect reads these, for each term: */
     atomic_bool connected;
-    atomic_bool in_line;   /* the candidate was in line, at some time */
+    atomic_bool in_line;   /* the candidate has a place in line, or had one */
     atomic_int ahead;      /* how many are before the candidate in line; -1: not known */
-    _Atomic int64_t since; /* when it began to lead, in seconds since 1970; 0: not yet */
+    _Atomic int64_t since; /* when the candidate began to lead, in s since 1970; 0: not yet */
 };
 
 /* Maps zeros that this process shares with those that it forks later, and that no core dump
@@ -78,6 +79,8 @@ void *shared_map(size_t size);
 
 /* Maps count of struct shared, one for each guard. Returns NULL with errno set. */
 struct shared *shared_new(size_t count);
+
+/* Unmaps what shared_new() has mapped. */
 void shared_free(struct shared *s, size_t count);
 
 /* Makes *s like a new one, for another command. */
@@ -87,28 +90,30 @@ void shared_reset(struct shared *s);
  * calls this. Returns false if the deadline is nearer than before: then the guard must be told. */
 bool shared_set_deadline(struct shared *s, const zkl_deadline *deadline);
 
-/* Returns the time in which nobody else can be granted the lock, by the clock that leaves less; 0
- * when that is over. Async-signal-safe, and so is the next function. */
+/* Returns for how many ms nobody else can be granted the lock, by the clock that leaves less; 0:
+ * that time is over. Async-signal-safe. */
 int64_t shared_left_ms(const struct shared *s);
 
-/* Makes pid the leader. Its parent calls it, and so does the process itself before it begins.
- * Returns false if the command must not begin any more. */
+/* Makes the process pid the leader. Both its parent and the process itself call this, before the
+ * command begins. Returns false if the command must not begin any more. Async-signal-safe. */
 bool shared_set_leader(struct shared *s, pid_t pid);
 
 /* Bars the command from beginning, if it has not begun. Returns the leader; 0: there is none and
  * never will be. */
 pid_t shared_bar(struct shared *s);
 
-/* Writes the claim of the session, for the process that may have to end it. */
-void shared_claim(struct shared *s, zkl_session *session);
+/* Stores the session's id and password (zkl_session_claim), so that another process can end the
+ * session. */
+void shared_store_claim(struct shared *s, zkl_session *session);
 
-/* Remembers the first INT or TERM, before we send it to the group. clock: the time by
- * processes_clock(). Processes that began before have got the signal, and a zkl takes a second one
- * for an order to kill. */
-void shared_set_first(struct shared *s, int signo, uint64_t clock);
+/* Remembers the first INT or TERM, before we send it to the group. clock is the present time by
+ * processes_clock(). Processes that began before that time have got the signal. They must not get
+ * it again, because a zkl among them takes a second one for an order to kill. */
+void shared_set_first_signal(struct shared *s, int signo, uint64_t clock);
 
-/* Returns that signal, and its time in *ret_clock; 0: there was none. */
-int shared_first(const struct shared *s, uint64_t *ret_clock);
+/* Returns the signal of shared_set_first_signal(), and its time in *ret_clock; 0: there was none.
+ */
+int shared_first_signal(const struct shared *s, uint64_t *ret_clock);
 
 /* Returns the leader; 0: there is none yet, or never will be. */
 pid_t shared_leader(const struct shared *s);

@@ -137,7 +137,7 @@ static bool wants_term(const struct member *m, void *data)
 {
     const struct termination *e = data;
     uint64_t clock;
-    const int first = shared_first(e->shared, &clock);
+    const int first = shared_first_signal(e->shared, &clock);
 
     if (m->nesting > 0 || m->process->guard)
         return false;
@@ -154,8 +154,8 @@ static void termination_tree_term(struct termination *e, int64_t until)
     const pid_t leader = shared_leader(e->shared);
     uint64_t clock;
 
-    if (shared_first(e->shared, &clock) == 0) {
-        shared_set_first(e->shared, SIGTERM, processes_clock());
+    if (shared_first_signal(e->shared, &clock) == 0) {
+        shared_set_first_signal(e->shared, SIGTERM, processes_clock());
         kill(-leader, SIGTERM);
     }
     kill(-leader, SIGCONT);

@@ -285,7 +285,7 @@ bool zygote_start(struct zygote *z)
 
 void zygote_claim(struct zygote *z, zkl_session *session)
 {
-    shared_claim(&z->shared[z->count], session);
+    shared_store_claim(&z->shared[z->count], session);
 }
 
 bool zygote_fork(struct zygote *z, int k, struct guard *ret)
