@@ -830,8 +830,8 @@ static void attempt_begin_reentering(struct attempt *c, struct machine_actions *
     attempt_say(out, ATTEMPT_ADMIT, 0);
 }
 
-/* The list is sent right after the create. A server answers a session's requests in order, so both
- * take one round trip. The attempt itself finds out whether the create was done. */
+/* Enters: sends the create, and the list right after it. A server answers a session's requests in
+ * order, so both take one round trip. The attempt itself finds out whether the create was done. */
 static void attempt_enter(struct attempt *c, struct machine_actions *out)
 {
     attempt_forget_place(c);
@@ -1184,8 +1184,8 @@ static void attempt_tell_others(struct attempt *c, struct machine_actions *out,
     attempt_say(out, ATTEMPT_OTHERS, (int)others);
 }
 
-/* Asks whether others wait. The holder is told at once if a watch on the children has told of none.
- */
+/* Asks whether others wait. If the children are watched and nobody has come, the holder is told so
+ * at once. */
 static void attempt_ask_others(struct attempt *c, struct machine_actions *out)
 {
     if (c->looking)

@@ -8,7 +8,8 @@
  * are named: each instant is meant at which the clock shows one of the minutes.
  *
  * A call is for the last instant that is meant; but for the next one, if that is no further than
- * the slack. So each call is for exactly one. docs/design/once.md has the argument. */
+ * the slack. A slack counts as half the time between the two at most. So each call is for exactly
+ * one. docs/design/once.md has the argument. */
 #ifndef RECIPES_CALENDAR_H
 #define RECIPES_CALENDAR_H
 

@@ -1,14 +1,14 @@
-/* From the call to a permit, in the layout of Curator's InterProcessSemaphoreV2. The contender that
- * has the lock makes its lease and waits until there are no more leases than the limit. Then it
- * gives the lock back.
+/* One acquisition of a permit, in the layout of Curator's InterProcessSemaphoreV2. The contender
+ * that has the lock makes its lease and waits until there are no more leases than the limit. Then
+ * it gives the lock back.
  *
  *  begin         the lock is granted     the lease is        no other layout is there
  *  IDLE ──> LOCKING ───────────────> LEASING ──────> CHECKING ──────> GRANTED
  *              ^                        │ the lock is lost │ the lease is lost
  *              └──again── RESTARTING <──┴──────────────────┘
  *
- * A refusal ends it, and so does a caller who gives up: OVER. docs/design/leases.md has the
- * argument. */
+ * A refusal ends the acquisition, and so does a caller who gives up: OVER.
+ * docs/design/leases.md has the argument. */
 #ifndef RECIPES_LEASING_H
 #define RECIPES_LEASING_H
 

@@ -68,8 +68,8 @@ struct machine_event {
     bool own;    /* the ephemeral owner of the node is the present session */
     int32_t version;
     uint64_t czxid, mzxid, pzxid; /* as in struct store_reply */
-    uint64_t mtime_ms;            /* as there */
-    int64_t ctime_ms;             /* as there; for the driver's table */
+    uint64_t mtime_ms;            /* as in struct store_reply */
+    int64_t ctime_ms;             /* as in struct store_reply; for the driver's table */
     int64_t owner;                /* the ephemeral owner of the node; for the driver's table */
     int64_t late_until; /* ANSWER to a change: CLOCK_BOOTTIME, ns: until then a sending that was not
                            answered may still be done; 0: none may */

@@ -685,8 +685,8 @@ static void member_learn_answer(struct member *m, const struct machine_event *ev
         m->seen = 0;
 }
 
-/* Handles the answer to a set. Returns whether that is all, since the set was of a node from
- * before. */
+/* Handles the answer to a set. Returns true if nothing else is to be done: the set was of a node
+ * that the member no longer has. */
 static bool member_learn_set(struct member *m, const struct machine_event *ev,
                              struct machine_actions *out)
 {

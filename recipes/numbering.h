@@ -1,4 +1,4 @@
-/* From the admission of a contender to its numbers. The data of the nodes before it tell which
+/* How an admitted contender gets its numbers. The data of the nodes before its own tell which
  * numbers are taken.
  *
  *  begin          list           all are known           set

@@ -28,7 +28,7 @@ void claim_enter(struct claim *c, zkl_session *s, const struct contender_spec *s
 /* Stops the calls of news(). What the claim holds stays held. */
 void claim_forget(struct claim *c);
 
-/* Does the same, and returns the tenure with its reference. */
+/* Stops the calls of news(), and returns the tenure with its reference. */
 struct tenure *claim_take(struct claim *c);
 
 /* Ends a contender that is not decided yet. Nobody is told. */
@@ -37,7 +37,7 @@ void claim_abandon(struct claim *c);
 /* Releases what the claim holds, if anything. A contender that entered since stays. */
 void claim_release(struct claim *c);
 
-/* Does both claim_abandon() and claim_release(). */
+/* Does what claim_abandon() does, and then what claim_release() does. */
 void claim_leave(struct claim *c);
 
 #endif

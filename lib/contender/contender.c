@@ -105,14 +105,14 @@ static struct permit_limit *contender_limit(const struct contender *c)
     return has ? ((const struct lease *)c)->limit : NULL;
 }
 
-static void contender_free_extras(struct contender_extras *h)
+static void contender_free_extras(struct contender_extras *extras)
 {
-    if (!h)
+    if (!extras)
         return;
-    g_free(h->odd_name);
-    g_free(h->why);
-    g_free(h->touched);
-    g_free(h);
+    g_free(extras->odd_name);
+    g_free(extras->why);
+    g_free(extras->touched);
+    g_free(extras);
 }
 
 /* A create whose answer was lost may still make a node of the present id. Such a node is looked for
@@ -358,11 +358,11 @@ static bool contender_is_unused(const struct machine_event *ev)
  * there. */
 static void contender_keep_touched(struct contender *c, const struct machine_event *ev)
 {
-    struct contender_extras *h = contender_get_extras(c);
+    struct contender_extras *extras = contender_get_extras(c);
 
-    g_free(h->touched);
-    h->touched = g_strndup(ev->data ? ev->data : "", ev->length);
-    h->touched_length = (int)ev->length;
+    g_free(extras->touched);
+    extras->touched = g_strndup(ev->data ? ev->data : "", ev->length);
+    extras->touched_length = (int)ev->length;
 }
 
 static void contender_see_data(struct contender *c, const struct machine_event *ev,
@@ -629,8 +629,8 @@ static void admission_passed(struct contender *c)
     admission_admit(c->admission);
 }
 
-/* Removes c, whose attempt is over. The next contender enters before, so that the session never
- * looks unused. */
+/* Removes c, whose attempt is over. The next caller enters first, so that the session never looks
+ * unused. */
 static void admission_leave(struct contender *c)
 {
     admission_leave_queue(c);
@@ -808,8 +808,8 @@ static void contender_tell_loss(struct contender *c, enum loss loss)
     zkl_session *s = contender_session(c);
     const zkl_loss before = grant_loss(c->tenure); /* if its deadline had passed before */
 
-    /* no loss to log: a transaction has released it with its node, or the program has closed the
-     * session */
+    /* not logged: a tenure that a transaction has released with its node, or one of a session that
+     * the program has closed */
     if (!c->idle && !grant_is_given_back(c->tenure) && loss != LOSS_CLOSED)
         log_line(s->log, ZKL_LOG_WARN, "lost", session_path(s, c->tenure->full_node),
                  "%s: lost: %s", c->tenure->full_node,
@@ -937,13 +937,13 @@ static void contender_update_by_deadline(struct contender *c)
 
     if (!by_deadline && !c->extras)
         return;
-    struct contender_extras *h = contender_get_extras(c);
+    struct contender_extras *extras = contender_get_extras(c);
     GQueue *all = &c->admission->all->by_deadline;
-    if (by_deadline && !h->by_deadline)
-        g_queue_push_tail_link(all, &h->deadline_link);
-    else if (!by_deadline && h->by_deadline)
-        g_queue_unlink(all, &h->deadline_link);
-    h->by_deadline = by_deadline;
+    if (by_deadline && !extras->by_deadline)
+        g_queue_push_tail_link(all, &extras->deadline_link);
+    else if (!by_deadline && extras->by_deadline)
+        g_queue_unlink(all, &extras->deadline_link);
+    extras->by_deadline = by_deadline;
     if (by_deadline)
         incarnation_heat(contender_session(c));
 }
@@ -995,7 +995,7 @@ static const struct driver_ops contender_driver = {.step = contender_step,
                                                    .after = contender_after_step,
                                                    .free = contender_free};
 
-/* ---- what is asked of it ---- */
+/* ---- the interface ---- */
 
 void contender_enter(struct contender **ret, zkl_session *s, const struct contender_spec *spec,
                      contender_decided decided, void *context)

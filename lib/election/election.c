@@ -407,7 +407,7 @@ struct election_candidacy {
     struct stats_waits waits;    /* of the last attempt to enter */
     int64_t entered;             /* CLOCK_BOOTTIME, ns: when that attempt began */
     bool closed;                 /* the session is closed */
-    zkl_error failure;           /* of the last attempt */
+    zkl_error failure;           /* why the last attempt failed */
     zkl_error why;               /* why it is over; .code 0: the user has stopped it */
     bool over;                   /* it is over; the user is told so after the end of the term */
     int answer;                  /* what the user's call under way returns */

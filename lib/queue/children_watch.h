@@ -85,9 +85,9 @@ struct children_watch_message {
 /* Tells m on the callback thread, and then frees it. Takes a reference to the watch until then. */
 void children_watch_tell(struct children_watch *cw, struct children_watch_message *m);
 
-/* Does the same, but m replaces a message whose call has not begun. So at most one message waits,
- * however slow the user's function is. If m tells the same as the last one that was told, m is
- * dropped. */
+/* Tells m as children_watch_tell() does, but m replaces a message whose call has not begun. So at
+ * most one message waits, however slow the user's function is. If m tells the same as the last one
+ * that was told, m is dropped. */
 void children_watch_tell_last(struct children_watch *cw, struct children_watch_message *m);
 
 #endif

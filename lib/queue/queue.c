@@ -600,7 +600,8 @@ int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, const ch
 
 /* ---- removing ---- */
 
-/* Reads the contender and removes it. *ret_again: it is not known whether it was removed. */
+/* Reads the contender and removes it. end: when the caller's time is over (call_due_of_all()).
+ * *ret_again: it is not known whether the node was removed. */
 static int queue_remove_once(zkl_session *s, const char *path, const char *node, uint64_t token,
                              int64_t end, bool *ret_again)
 {
