@@ -1,6 +1,6 @@
-/* In a step, the phase that the attempt is in takes the event, unless all phases take it in the
- * same way. After a move to another state come the actions with which that state begins. A function
- * in this file calls only those above it, and no phase calls another. */
+/* In a step, the phase of the attempt takes the event, unless all phases take it in the same way.
+ * If the step moves to another state, the actions with which that state begins come last. A
+ * function in this file calls only those above it, and no phase calls another. */
 #include "attempt.h"
 
 #include <assert.h>
@@ -105,42 +105,42 @@ void attempt_count_leases(struct attempt *c, int32_t limit)
     c->limit = limit;
 }
 
-/* ---- what is heard ---- */
+/* ---- what an event is ---- */
 
-static bool attempt_hears(const struct machine_event *ev, enum store_kind verb,
-                          enum attempt_node node)
+static bool attempt_is_answer(const struct machine_event *ev, enum store_kind verb,
+                              enum attempt_node node)
 {
     return ev->kind == MACHINE_EV_ANSWER && ev->verb == verb && ev->node == node;
 }
 
-static bool attempt_hears_fire(const struct machine_event *ev, enum attempt_node node)
+static bool attempt_is_fire(const struct machine_event *ev, enum attempt_node node)
 {
     return ev->kind == MACHINE_EV_FIRED && ev->node == node;
 }
 
-static bool attempt_hears_end(const struct machine_event *ev)
+static bool attempt_is_session_end(const struct machine_event *ev)
 {
     return ev->kind == MACHINE_EV_SESSION || ev->kind == MACHINE_EV_OVER;
 }
 
-static bool attempt_hears_own_fire(const struct machine_event *ev)
+static bool attempt_is_own_fire(const struct machine_event *ev)
 {
-    return attempt_hears_fire(ev, ATTEMPT_OWN) || ev->kind == ATTEMPT_EV_NODE_GONE;
+    return attempt_is_fire(ev, ATTEMPT_OWN) || ev->kind == ATTEMPT_EV_NODE_GONE;
 }
 
-static bool attempt_hears_of_limit(const struct machine_event *ev)
+static bool attempt_is_limit_doubtful(const struct machine_event *ev)
 {
-    return attempt_hears_fire(ev, ATTEMPT_LIMIT) || ev->kind == ATTEMPT_EV_DOUBT;
+    return attempt_is_fire(ev, ATTEMPT_LIMIT) || ev->kind == ATTEMPT_EV_DOUBT;
 }
 
-/* The own node's watch has fired, or a look for it would find as much: it is gone. */
-static bool attempt_has_own_gone(const struct machine_event *ev)
+/* Whether an event of the own node says that the node is gone. */
+static bool attempt_fire_says_gone(const struct machine_event *ev)
 {
     return ev->kind == ATTEMPT_EV_NODE_GONE || ev->gone;
 }
 
-/* A read of the own node: it is not there, or is another session's. */
-static bool attempt_is_own_gone(const struct machine_event *ev)
+/* Whether a read of the own node says that the node is missing, or is another session's. */
+static bool attempt_read_says_gone(const struct machine_event *ev)
 {
     return ev->rc == STORE_NONODE || (ev->rc == STORE_OK && !ev->own);
 }
@@ -159,6 +159,7 @@ static void attempt_move(struct attempt *c, enum attempt_state to)
     c->state = to;
 }
 
+/* Adds a verdict. */
 static struct machine_action *attempt_say(struct machine_actions *out, enum attempt_verdict verdict,
                                           int why)
 {
@@ -179,6 +180,7 @@ static struct machine_action *attempt_ask_too(struct machine_actions *out, enum 
     return a;
 }
 
+/* Arms the timer, for ms from now. */
 static void attempt_arm(struct machine_actions *out, const struct attempt_moment *m, int64_t ms)
 {
     machine_act(out, MACHINE_ACT_ARM)->at = m->now + ms * MS_NS;
@@ -208,7 +210,7 @@ static void attempt_unwatch(struct attempt *c, struct machine_actions *out)
     c->watching = false;
 }
 
-/* Only the first in line watches the limit, or has asked to. */
+/* Ends the watch on the limit. Only the first in line has it, or has asked for it. */
 static void attempt_unwatch_limit(struct attempt *c, struct machine_actions *out)
 {
     if (c->first && attempt_reads_limit(c))
@@ -216,7 +218,7 @@ static void attempt_unwatch_limit(struct attempt *c, struct machine_actions *out
     c->limit_watched = false;
 }
 
-/* A watch on the children ends with the own node, if there is one. */
+/* Ends the attempt. If there is an own node, the watch on the children ends with it. */
 static void attempt_end(struct attempt *c, struct machine_actions *out)
 {
     machine_act(out, MACHINE_ACT_END)->deleting = c->has_node;
@@ -224,7 +226,7 @@ static void attempt_end(struct attempt *c, struct machine_actions *out)
     attempt_move(c, ST_DONE);
 }
 
-/* Ends the attempt with whatever is left of it at the server. */
+/* Ends the attempt, its watches and its node. */
 static void attempt_finish(struct attempt *c, struct machine_actions *out)
 {
     attempt_unwatch(c, out);
@@ -233,7 +235,8 @@ static void attempt_finish(struct attempt *c, struct machine_actions *out)
     attempt_end(c, out);
 }
 
-/* The own node is gone: somebody deleted it (LOSS_DELETED), or its session has ended. */
+/* Ends an attempt whose own node is gone: somebody deleted it (LOSS_DELETED), or its session has
+ * ended. */
 static void attempt_end_without_node(struct attempt *c, struct machine_actions *out, enum loss loss)
 {
     if (c->state == ST_HOLDING)
@@ -242,8 +245,8 @@ static void attempt_end_without_node(struct attempt *c, struct machine_actions *
 }
 
 /* Tells the caller that the attempt has failed, which is its only answer. */
-static struct machine_action *attempt_tell(struct attempt *c, struct machine_actions *out,
-                                           enum attempt_error error)
+static struct machine_action *attempt_tell_failure(struct attempt *c, struct machine_actions *out,
+                                                   enum attempt_error error)
 {
     c->told = true;
     return attempt_say(out, ATTEMPT_FAIL, (int)error);
@@ -252,7 +255,7 @@ static struct machine_action *attempt_tell(struct attempt *c, struct machine_act
 static void attempt_fail_at(struct attempt *c, struct machine_actions *out,
                             enum attempt_error error, uint32_t node)
 {
-    attempt_tell(c, out, error)->node = node;
+    attempt_tell_failure(c, out, error)->node = node;
     attempt_finish(c, out);
 }
 
@@ -261,7 +264,7 @@ static void attempt_fail(struct attempt *c, struct machine_actions *out, enum at
     attempt_fail_at(c, out, error, 0);
 }
 
-/* What the caller is told of such an answer. */
+/* Returns what the caller is told of a refusal. */
 static enum attempt_error attempt_error_of(enum store_rc rc)
 {
     return rc == STORE_NOAUTH       ? ATTEMPT_REFUSED
@@ -275,7 +278,8 @@ static void attempt_fail_answer(struct attempt *c, struct machine_actions *out, 
     attempt_fail(c, out, attempt_error_of(rc));
 }
 
-/* Counts a beginning anew. After too many it fails, and returns false. */
+/* Counts that the attempt begins again. If it has done so too often, the attempt fails, and the
+ * function returns false. */
 static bool attempt_next_round(struct attempt *c, struct machine_actions *out)
 {
     if (++c->rounds <= ROUNDS_MAX)
@@ -284,8 +288,8 @@ static bool attempt_next_round(struct attempt *c, struct machine_actions *out)
     return false;
 }
 
-/* The own node is not there: back to the tail. Deleting what is gone costs one request and makes an
- * orphan impossible, whatever became of the node. */
+/* Begins again at the tail of the queue, since the own node is gone. That node is deleted anyway:
+ * this costs one request, and no orphan can stay, whatever became of the node. */
 static void attempt_reenter(struct attempt *c, struct machine_actions *out)
 {
     if (!attempt_next_round(c, out))
@@ -296,18 +300,18 @@ static void attempt_reenter(struct attempt *c, struct machine_actions *out)
     attempt_move(c, ST_REENTERING);
 }
 
-/* A read of the own node has left a watch on it. */
-static void attempt_note_own_watch(struct attempt *c, const struct attempt_moment *m)
+/* Remembers that a read of the own node has left a watch there, and on which connection. */
+static void attempt_set_own_watched(struct attempt *c, const struct attempt_moment *m)
 {
     c->own_watched = true;
     c->own_connection = m->connection;
 }
 
-/* A holder's watch on the children tells of the own node's end, but not of what is written there.
- */
+/* Whether a holder needs a watch on its own node. A watch on the children tells that the own node
+ * is gone, but not what is written there. */
 static bool attempt_needs_own_watch(const struct attempt *c)
 {
-    return c->others != OTHERS_NONE || c->heeds;
+    return c->others != OTHERS_NONE || c->watch_own;
 }
 
 static void attempt_read_own(struct machine_actions *out)
@@ -315,13 +319,15 @@ static void attempt_read_own(struct machine_actions *out)
     machine_ask(out, STORE_GET, ATTEMPT_OWN)->watch = true;
 }
 
+/* Begins to prove that the own node stands, by a read. */
 static void attempt_prove(struct attempt *c, struct machine_actions *out)
 {
     machine_ask(out, STORE_GET, ATTEMPT_OWN);
     attempt_move(c, ST_PROVING);
 }
 
-/* Somebody waits at a semaphore if together they ask for more than there is. */
+/* Whether others wait. At a semaphore they do if all contenders together ask for more permits than
+ * there are. */
 static bool attempt_others_wait(const struct attempt *c, const struct machine_event *ev,
                                 const struct place *place)
 {
@@ -332,7 +338,7 @@ static bool attempt_others_wait(const struct attempt *c, const struct machine_ev
     return place->permits_ahead + c->permits + place->permits_behind > (uint64_t)c->limit;
 }
 
-/* What a list tells of others. */
+/* Returns what a list tells of others. */
 static enum attempt_others attempt_others_in(const struct attempt *c,
                                              const struct machine_event *ev,
                                              const struct place *place)
@@ -363,17 +369,17 @@ static void attempt_ask_limit(const struct attempt *c, struct machine_actions *o
     a->watch = c->first;
 }
 
-/* Whether the event is about the limit, and the limit is still to be read. If the directory has no
- * data, the attempt writes its own limit and reads again. */
-static bool attempt_writes_limit(const struct attempt *c, const struct machine_event *ev,
-                                 struct machine_actions *out)
+/* Writes the limit that the contender brings, if the directory has no data, and reads it again.
+ * Returns whether ev belongs to that: then the limit is not read yet. */
+static bool attempt_init_limit(const struct attempt *c, const struct machine_event *ev,
+                               struct machine_actions *out)
 {
-    if (attempt_hears(ev, STORE_SET, ATTEMPT_LIMIT) &&
+    if (attempt_is_answer(ev, STORE_SET, ATTEMPT_LIMIT) &&
         (ev->rc == STORE_OK || ev->rc == STORE_BADVERSION)) {
         attempt_ask_limit(c, out, ev->slot);
         return true;
     }
-    if (!attempt_hears(ev, STORE_GET, ATTEMPT_LIMIT) || ev->rc != STORE_OK || ev->length > 0 ||
+    if (!attempt_is_answer(ev, STORE_GET, ATTEMPT_LIMIT) || ev->rc != STORE_OK || ev->length > 0 ||
         !c->has_limit)
         return false;
     struct machine_action *a = attempt_ask_too(out, STORE_SET, ATTEMPT_LIMIT);
@@ -382,9 +388,10 @@ static bool attempt_writes_limit(const struct attempt *c, const struct machine_e
     return true;
 }
 
-/* A missing directory is left to the list, whose answer says so, too. */
-static void attempt_limit_read(struct attempt *c, const struct machine_event *ev,
-                               const struct attempt_moment *m, struct machine_actions *out)
+/* Takes the answer to a read of the limit. A missing directory is left to the list, whose answer
+ * says so, too. */
+static void attempt_on_limit_read(struct attempt *c, const struct machine_event *ev,
+                                  const struct attempt_moment *m, struct machine_actions *out)
 {
     if (ev->rc == STORE_NONODE)
         return;
@@ -396,8 +403,8 @@ static void attempt_limit_read(struct attempt *c, const struct machine_event *ev
         attempt_learn_limit(c, ev, m);
 }
 
-/* ---- a semaphore, from the first list to admission: are as many permits free as it asks for, and
- * who else must be told? docs/design/permits.md has the argument ---- */
+/* ---- a semaphore, from the first list to admission: are as many permits free as the contender
+ * asks for, and who else must be told? docs/design/permits.md has the argument ---- */
 
 static void attempt_list(struct attempt *c, struct machine_actions *out, bool also)
 {
@@ -407,8 +414,8 @@ static void attempt_list(struct attempt *c, struct machine_actions *out, bool al
     a->watch = a->optional = c->first;
 }
 
-/* Lists the children; with_limit: reads the limit before. The limit counts if the list's directory
- * was written last when that limit was: then both show one instant, after this request. */
+/* Lists the children; with_limit: reads the limit before. The limit counts if its last change is
+ * the directory's last change in the list: then both show one instant, after this request. */
 static void attempt_list_permits(struct attempt *c, struct machine_actions *out, bool with_limit)
 {
     if (with_limit)
@@ -422,9 +429,10 @@ static void attempt_list_as_first(struct attempt *c, struct machine_actions *out
     attempt_list_permits(c, out, !c->counts && !c->limit_watched);
 }
 
-/* The limit that is known is not of the list's time: both are asked for. */
-static bool attempt_misses_limit(struct attempt *c, const struct machine_event *ev,
-                                 struct machine_actions *out)
+/* Lists again, with the limit, if the known limit is not that of the list. Returns whether it has
+ * to. */
+static bool attempt_list_again_for_limit(struct attempt *c, const struct machine_event *ev,
+                                         struct machine_actions *out)
 {
     if (!attempt_reads_limit(c) || c->limit_zxid == ev->mzxid)
         return false;
@@ -433,8 +441,8 @@ static bool attempt_misses_limit(struct attempt *c, const struct machine_event *
     return true;
 }
 
-/* A contender after us that saw us as not admitted waits for our node to change. A holder of
- * permits hears of others only if it asks. */
+/* Takes the admission. A contender after us that saw us as not admitted waits for our node to
+ * change, so the node is touched. A holder of permits hears of others only if it asks. */
 static void attempt_be_admitted(struct attempt *c, struct machine_actions *out,
                                 const struct place *place)
 {
@@ -447,6 +455,7 @@ static void attempt_be_admitted(struct attempt *c, struct machine_actions *out,
     attempt_move(c, ST_CLAIMING);
 }
 
+/* Waits for the child with that id, the predecessor. */
 static void attempt_follow(struct attempt *c, struct machine_actions *out, uint32_t predecessor)
 {
     attempt_say(out, ATTEMPT_FOLLOW, (int)predecessor);
@@ -457,9 +466,12 @@ static void attempt_follow(struct attempt *c, struct machine_actions *out, uint3
     attempt_move(c, ST_WAITING);
 }
 
-/* The predecessor may have been admitted before one came whose number is used up. */
-static void attempt_wait_in_line(struct attempt *c, const struct machine_event *ev,
-                                 struct machine_actions *out, const struct place *place)
+/* Waits until as many permits are free as the contender asks for. It follows its predecessor if
+ * those ahead ask for more than the limit: then the predecessor is not admitted. But if a contender
+ * ahead has a number that is used up, that one may have come later than the predecessor was
+ * admitted. Otherwise the contender is first in line, and watches the children and the limit. */
+static void attempt_wait_for_permits(struct attempt *c, const struct machine_event *ev,
+                                     struct machine_actions *out, const struct place *place)
 {
     if (!c->first && !c->counts && !place->exhausted && place->permits_ahead > (uint64_t)c->limit) {
         attempt_follow(c, out, place->predecessor);
@@ -474,15 +486,15 @@ static void attempt_wait_in_line(struct attempt *c, const struct machine_event *
     }
 }
 
-/* How many permits are taken with the own ones. Where all children count, so does one that came
- * later. */
+/* Returns how many permits are taken, with the own ones. In Curator's layout all children count,
+ * even those that came later. */
 static uint64_t attempt_permits_taken(const struct attempt *c, const struct machine_event *ev,
                                       const struct place *place)
 {
     return c->counts ? ev->count : place->permits_ahead + c->permits;
 }
 
-/* The place that a list shows: is it among those who are admitted? */
+/* Takes the place that a list shows at a semaphore: the contender is admitted, fails, or waits. */
 static void attempt_take_place(struct attempt *c, const struct machine_event *ev,
                                struct machine_actions *out, const struct place *place)
 {
@@ -493,31 +505,33 @@ static void attempt_take_place(struct attempt *c, const struct machine_event *ev
     else if (c->try_only)
         attempt_fail(c, out, ATTEMPT_BUSY);
     else
-        attempt_wait_in_line(c, ev, out, place);
+        attempt_wait_for_permits(c, ev, out, place);
 }
 
-/* A contender that is admitted touches its node. One that is older than the limit may have been
- * admitted by an earlier limit, and then never does. */
+/* Whether the predecessor may be admitted, as its event or read says. A contender touches its node
+ * when it is admitted. If it is older than the limit, an earlier limit may have admitted it: then
+ * it never does. */
 static bool attempt_may_be_admitted(const struct attempt *c, const struct machine_event *ev)
 {
     return ev->kind == MACHINE_EV_FIRED || ev->version > 0 || ev->czxid < c->limit_zxid;
 }
 
-/* The predecessor has changed or gone, or a read of it that leaves a watch was answered. */
-static bool attempt_hears_predecessor(const struct machine_event *ev, bool *ret_gone)
+/* Whether the event is about the predecessor: it has changed or gone, or a read of it was answered.
+ * *ret_gone: it is gone. */
+static bool attempt_is_about_predecessor(const struct machine_event *ev, bool *ret_gone)
 {
-    const bool fired = attempt_hears_fire(ev, ATTEMPT_PREDECESSOR);
+    const bool fired = attempt_is_fire(ev, ATTEMPT_PREDECESSOR);
 
     *ret_gone = fired ? ev->gone : ev->rc == STORE_NONODE;
-    return fired || attempt_hears(ev, STORE_GET, ATTEMPT_PREDECESSOR);
+    return fired || attempt_is_answer(ev, STORE_GET, ATTEMPT_PREDECESSOR);
 }
 
-static void attempt_step_in_line(struct attempt *c, const struct machine_event *ev,
-                                 struct machine_actions *out)
+static void attempt_step_waiting_for_permits(struct attempt *c, const struct machine_event *ev,
+                                             struct machine_actions *out)
 {
     bool gone;
 
-    if (!attempt_hears_predecessor(ev, &gone))
+    if (!attempt_is_about_predecessor(ev, &gone))
         return;
     if (gone) {
         c->watching = false;
@@ -532,21 +546,22 @@ static void attempt_step_in_line(struct attempt *c, const struct machine_event *
     }
 }
 
+/* Lists again when the children or the limit have changed: the contender is first in line. */
 static void attempt_step_first(struct attempt *c, const struct machine_event *ev,
                                struct machine_actions *out)
 {
-    if (!attempt_hears_fire(ev, ATTEMPT_CHILDREN) && !attempt_hears_of_limit(ev))
+    if (!attempt_is_fire(ev, ATTEMPT_CHILDREN) && !attempt_is_limit_doubtful(ev))
         return;
     attempt_list_as_first(c, out);
     attempt_move(c, ST_LISTING);
 }
 
 /* ---- from a node of our own to the head of the queue: who is ahead, and when is the predecessor
- * gone? Ends in CLAIMING if a list has proved the node, or the silence of its watch, and otherwise
- * in PROVING with the proof under way ---- */
+ * gone? The phase ends in CLAIMING if a list, or the silence of its watch, has proved the node, and
+ * otherwise in PROVING, with the proof under way ---- */
 
-/* What the attempt knows of the directory's data. Data that were read are not read again as long as
- * the version is the same. */
+/* Stores what a list or read shows of the directory's data. Data that were read are not read again
+ * as long as the version is the same. */
 static void attempt_learn_directory(struct attempt *c, const struct machine_event *ev,
                                     const struct attempt_moment *m)
 {
@@ -559,8 +574,8 @@ static void attempt_learn_directory(struct attempt *c, const struct machine_even
 }
 
 /* Whether a child makes it unsafe to queue here: it came first and we do not wait for it, so both
- * could hold. A child that came after us sees to that itself: if it is one of ours, it is told the
- * same. */
+ * could hold. *ret_id is its id. A child that came after us finds that out itself, if it is of this
+ * library. */
 static bool attempt_is_mixed(const struct attempt *c, const struct machine_event *ev,
                              const struct attempt_moment *m, const struct place *place,
                              uint32_t *ret_id)
@@ -571,14 +586,16 @@ static bool attempt_is_mixed(const struct attempt *c, const struct machine_event
     return place->incompatible;
 }
 
-/* Events come in the order of changes, but only on one connection. After a reconnect, events that
- * were missed come in any order. docs/design/hand-over.md has the argument. */
+/* Whether the silence of the own watch proves that the own node stood when another event came.
+ * Events come in the order of changes, but only on one connection: after a reconnect, missed events
+ * come in any order. docs/design/hand-over.md has the argument. */
 static bool attempt_is_own_silent(const struct attempt *c, const struct attempt_moment *m)
 {
     return c->own_watched && m->connection != 0 && c->own_connection == m->connection;
 }
 
-/* The next after the head watches its own node first, so that its silence can prove it. */
+/* Waits for the predecessor. If only the head is ahead, the contender watches its own node first,
+ * so that the silence of that watch can prove it. */
 static void attempt_wait_for(struct attempt *c, const struct attempt_moment *m,
                              struct machine_actions *out, uint32_t predecessor)
 {
@@ -595,13 +612,14 @@ static void attempt_wait_for(struct attempt *c, const struct attempt_moment *m,
     a->watch = true;
 }
 
-/* Whether a try may wait for the only contender ahead to yield: our node, which it sees, asks it
- * to. */
-static bool attempt_may_yield(const struct attempt *c, const struct place *place)
+/* Whether a try may wait a moment. It may if one contender is ahead, whose name says that it
+ * retains: that one sees our node and may give way. A try waits so once. */
+static bool attempt_try_may_wait(const struct attempt *c, const struct place *place)
 {
     return place->ahead == 1 && place->retains && !c->waited;
 }
 
+/* Takes the place that a list shows. */
 static void attempt_queue(struct attempt *c, const struct machine_event *ev,
                           const struct attempt_moment *m, struct machine_actions *out,
                           const struct place *place)
@@ -614,7 +632,7 @@ static void attempt_queue(struct attempt *c, const struct machine_event *ev,
         attempt_take_place(c, ev, out, place);
     } else if (place->ahead == 0) {
         attempt_move(c, ST_CLAIMING); /* attempt_begin_claiming() may grant in this step */
-    } else if (c->try_only && !attempt_may_yield(c, place)) {
+    } else if (c->try_only && !attempt_try_may_wait(c, place)) {
         attempt_fail(c, out, ATTEMPT_BUSY);
     } else {
         if (c->try_only)
@@ -639,7 +657,7 @@ static void attempt_on_listed(struct attempt *c, const struct machine_event *ev,
         attempt_reenter(c, out);
         return;
     }
-    if (attempt_misses_limit(c, ev, out))
+    if (attempt_list_again_for_limit(c, ev, out))
         return;
     c->rounds = 0;
     if (place.spare)
@@ -662,11 +680,11 @@ static bool attempt_is_in_long_queue(const struct attempt *c)
     return c->long_queue > 0 && c->ahead >= c->long_queue;
 }
 
-/* If the predecessor was the head, its end makes us the head, and only our own node needs proof.
- * The predecessor was the head if nobody else was ahead, or if a hint says so; in a long queue it
- * is worth asking for the hint. The hint is read before the own node: if that is found, it has
- * stood in the directory that had the hint. Near the last number all this proves nothing: another
- * contender may have come with a lower one. */
+/* Goes on after the end of the predecessor. If the predecessor was the head, we are the head now,
+ * and only our own node needs proof. It was the head if nobody else was ahead, or if a hint says
+ * so; only in a long queue is the hint worth a request. The hint is read before the own node: if
+ * that node is found, it has stood in the directory that had the hint. Near the last number all
+ * this proves nothing, since another contender may have come with a lower one. */
 static void attempt_on_predecessor_gone(struct attempt *c, const struct attempt_moment *m,
                                         struct machine_actions *out)
 {
@@ -686,34 +704,35 @@ static void attempt_on_predecessor_gone(struct attempt *c, const struct attempt_
     }
 }
 
-/* If the wait of a try fails, another contender is first, whatever the reason. */
+/* Fails, since the wait cannot go on. For a try another contender is first, whatever the reason. */
 static void attempt_give_up(struct attempt *c, const struct machine_event *ev,
                             struct machine_actions *out)
 {
     attempt_fail(c, out, c->try_only ? ATTEMPT_BUSY : attempt_error_of(ev->rc));
 }
 
-/* The read that the next after the head sends leaves a watch on the own node. If that node is gone,
- * it cannot come back, so the attempt gives up this place and enters again. */
+/* Takes the read of the own node that attempt_wait_for() has sent. If the node is gone it cannot
+ * come back, so the attempt enters again. */
 static void attempt_on_own_read(struct attempt *c, const struct machine_event *ev,
                                 const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (attempt_is_own_gone(ev))
+    if (attempt_read_says_gone(ev))
         attempt_reenter(c, out);
     else if (ev->rc == STORE_OK)
-        attempt_note_own_watch(c, m);
+        attempt_set_own_watched(c, m);
 }
 
+/* Takes an event while the contender waits for its predecessor. It is not of a semaphore. */
 static void attempt_step_waiting(struct attempt *c, const struct machine_event *ev,
                                  const struct attempt_moment *m, struct machine_actions *out)
 {
     bool gone;
 
-    if (attempt_hears(ev, STORE_GET, ATTEMPT_OWN))
+    if (attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN))
         attempt_on_own_read(c, ev, m, out);
     if (ev->kind == MACHINE_EV_TIMER && c->try_only)
         attempt_give_up(c, ev, out);
-    if (!attempt_hears_predecessor(ev, &gone))
+    if (!attempt_is_about_predecessor(ev, &gone))
         return;
     if (gone)
         attempt_on_predecessor_gone(c, m, out);
@@ -725,11 +744,13 @@ static void attempt_step_waiting(struct attempt *c, const struct machine_event *
         c->shared_session = ev->own;
 }
 
-/* The proof is under way already, unless it came first: then it proves nothing. */
+/* Takes the answers for the hint, and for the own node after it. If the hint names the predecessor,
+ * the read of the own node that is under way is the proof. A read of the own node that comes first
+ * proves nothing. */
 static void attempt_step_succeeding(struct attempt *c, const struct machine_event *ev,
                                     const struct attempt_moment *m, struct machine_actions *out)
 {
-    const bool hint = attempt_hears(ev, STORE_GET, ATTEMPT_HINT);
+    const bool hint = attempt_is_answer(ev, STORE_GET, ATTEMPT_HINT);
 
     if (hint && ev->rc == STORE_OK) {
         attempt_learn_directory(c, ev, m);
@@ -737,7 +758,7 @@ static void attempt_step_succeeding(struct attempt *c, const struct machine_even
             attempt_move(c, ST_PROVING);
         else
             attempt_list_again(c, out);
-    } else if (hint || attempt_hears(ev, STORE_GET, ATTEMPT_OWN)) {
+    } else if (hint || attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN)) {
         attempt_list_again(c, out);
     }
 }
@@ -745,18 +766,18 @@ static void attempt_step_succeeding(struct attempt *c, const struct machine_even
 static void attempt_step_listing(struct attempt *c, const struct machine_event *ev,
                                  const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (attempt_hears(ev, STORE_LIST, ATTEMPT_CHILDREN))
+    if (attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN))
         attempt_on_listed(c, ev, m, out);
     else if (ev->kind == MACHINE_EV_ANSWER && ev->node == ATTEMPT_LIMIT &&
-             !attempt_writes_limit(c, ev, out))
-        attempt_limit_read(c, ev, m, out);
+             !attempt_init_limit(c, ev, out))
+        attempt_on_limit_read(c, ev, m, out);
 }
 
 static void attempt_step_wait(struct attempt *c, const struct machine_event *ev,
                               const struct attempt_moment *m, struct machine_actions *out)
 {
     if (c->state == ST_WAITING && c->rule == RULE_LEASE)
-        attempt_step_in_line(c, ev, out);
+        attempt_step_waiting_for_permits(c, ev, out);
     else if (c->state == ST_WAITING)
         attempt_step_waiting(c, ev, m, out);
     else if (c->state == ST_FIRST)
@@ -767,8 +788,8 @@ static void attempt_step_wait(struct attempt *c, const struct machine_event *ev,
         attempt_step_listing(c, ev, m, out);
 }
 
-/* ---- from nothing to a node of our own: create it, make its directory, settle a create whose
- * outcome is unknown. Ends in LISTING, with the list under way ---- */
+/* ---- from nothing to a node of our own: the attempt creates it, makes its directory, and settles
+ * a create whose outcome is unknown. The phase ends in LISTING, with the list under way ---- */
 
 static void attempt_forget_place(struct attempt *c)
 {
@@ -783,7 +804,8 @@ static void attempt_forget_place(struct attempt *c)
     c->creating = false;
 }
 
-/* A watch on the children, if there is one, ends with the own node, which is a change of them. */
+/* Drops the watch on the children, if there may be one. The end of the own node changes them, so
+ * the watch ends by itself. */
 static void attempt_leave_children(const struct attempt *c, struct machine_actions *out)
 {
     if (!c->watch_children && !c->first && c->others != OTHERS_NONE)
@@ -794,22 +816,22 @@ static void attempt_leave_children(const struct attempt *c, struct machine_actio
 }
 
 /* Asks for admission again, since thousands may have to enter at once. A create that could not be
- * sent before its session ended is recalled. The next node has another name: where a directory was
- * made again its numbers repeat, and a delete of the former node may come late. */
+ * sent before its session ended is recalled. The next node has another name: if a directory was
+ * made again its numbers repeat, and a late delete of the former node would meet the next one. */
 static void attempt_begin_reentering(struct attempt *c, struct machine_actions *out)
 {
     if (c->creating)
         machine_act(out, MACHINE_ACT_RECALL)->node = ATTEMPT_NEW;
     machine_act(out, MACHINE_ACT_NAME)->node = ATTEMPT_OWN;
-    machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_LINE;
+    machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_MAIN;
     machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_TOUCH;
     attempt_leave_children(c, out);
     attempt_forget_place(c);
     attempt_say(out, ATTEMPT_ADMIT, 0);
 }
 
-/* The list is sent right after the create. A server answers a session's requests in order, so both
- * take one round trip. The attempt itself finds out whether the create was done. */
+/* Enters: sends the create, and the list right after it. A server answers a session's requests in
+ * order, so both take one round trip. The attempt itself finds out whether the create was done. */
 static void attempt_enter(struct attempt *c, struct machine_actions *out)
 {
     attempt_forget_place(c);
@@ -824,6 +846,8 @@ static void attempt_enter(struct attempt *c, struct machine_actions *out)
     attempt_move(c, ST_CREATING);
 }
 
+/* Gives up the own node, if there is one: the directory's numbers are used up. Reads the directory,
+ * which is made again if it may be deleted. */
 static void attempt_exhaust(struct attempt *c, struct machine_actions *out)
 {
     attempt_delete_own(c, out);
@@ -854,9 +878,9 @@ static void attempt_make_directory(struct attempt *c, const struct attempt_momen
     attempt_move(c, ST_PARENTS);
 }
 
-/* The directory and its missing parents were created by one batch of requests, with an answer for
- * each. The directory's answer decides. If it was not made, the error is that of the first of these
- * nodes that failed. NONODE there means that a server has removed an empty parent in between: the
+/* Takes an answer to the creates of the directory and its missing parents. The directory's answer
+ * comes last, and decides. If the directory was not made, the error is that of the first of these
+ * creates that failed. If that is NONODE, a server has removed an empty parent in between: the
  * attempt enters again. */
 static void attempt_on_made(struct attempt *c, const struct machine_event *ev,
                             struct machine_actions *out)
@@ -877,26 +901,26 @@ static void attempt_on_made(struct attempt *c, const struct machine_event *ev,
         attempt_fail_at(c, out, attempt_error_of(c->parent_rc), c->parent);
 }
 
-/* The server does not tell a container from a persistent node. So a directory may be deleted if we
- * would make it as a container, and if it is as empty as a new one. A semaphore's directory may be
- * deleted too, since it is made again with this limit. */
-static bool attempt_may_go(const struct attempt *c, const struct machine_event *ev,
-                           const struct attempt_moment *m)
+/* Whether the directory may be deleted. The server does not tell a container from a persistent
+ * node. So a directory may be deleted if we would make it as a container, and if it is as empty as
+ * a new one. A semaphore's directory may be deleted too, since it is made again with this limit. */
+static bool attempt_may_delete_directory(const struct attempt *c, const struct machine_event *ev,
+                                         const struct attempt_moment *m)
 {
     if (ev->rc != STORE_OK || ev->count > 0)
         return false;
     return attempt_reads_limit(c) ? c->has_limit && m->limit > 0 : m->container && m->unused;
 }
 
-/* When the directory is deleted, numbers begin at 0 again. */
+/* Takes the read and the delete of the directory. When it is deleted, numbers begin at 0 again. */
 static void attempt_step_resetting(struct attempt *c, const struct machine_event *ev,
                                    const struct attempt_moment *m, struct machine_actions *out)
 {
-    const bool read = attempt_hears(ev, STORE_GET, ATTEMPT_DIRECTORY);
+    const bool read = attempt_is_answer(ev, STORE_GET, ATTEMPT_DIRECTORY);
 
-    if (!read && !attempt_hears(ev, STORE_DELETE, ATTEMPT_DIRECTORY))
+    if (!read && !attempt_is_answer(ev, STORE_DELETE, ATTEMPT_DIRECTORY))
         return;
-    if (read && attempt_may_go(c, ev, m))
+    if (read && attempt_may_delete_directory(c, ev, m))
         machine_ask(out, STORE_DELETE, ATTEMPT_DIRECTORY);
     else if (ev->rc == STORE_NONODE || (!read && ev->rc == STORE_OK))
         attempt_reenter(c, out);
@@ -913,7 +937,8 @@ static void attempt_on_no_directory(struct attempt *c, const struct attempt_mome
         attempt_make_directory(c, m, out);
 }
 
-/* The list after the create may have left a watch, and its answer is not heard any more. */
+/* Finds out whether a create was done whose answer was lost. The list after the create may have
+ * left a watch, which is dropped, as its answer is stale now. */
 static void attempt_settle(struct attempt *c, struct machine_actions *out)
 {
     if (c->watch_children)
@@ -952,27 +977,29 @@ static void attempt_on_created(struct attempt *c, const struct machine_event *ev
     }
 }
 
-/* A list that is refused before the create is answered was refused on this side. The attempt fails,
- * and settles the create while it leaves. */
+/* Takes the answers to the create and the list. If the list is refused before the create is
+ * answered, it was not sent: this library has refused it. The attempt fails, and settles the create
+ * while it leaves. */
 static void attempt_step_creating(struct attempt *c, const struct machine_event *ev,
                                   const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (attempt_hears(ev, STORE_CREATE, ATTEMPT_NEW)) {
+    if (attempt_is_answer(ev, STORE_CREATE, ATTEMPT_NEW)) {
         attempt_on_created(c, ev, m, out);
-    } else if (attempt_hears(ev, STORE_LIST, ATTEMPT_CHILDREN) && ev->rc == STORE_BAD) {
-        attempt_tell(c, out, ATTEMPT_PROTOCOL);
+    } else if (attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN) && ev->rc == STORE_BAD) {
+        attempt_tell_failure(c, out, ATTEMPT_PROTOCOL);
         attempt_move(c, ST_LEAVING);
     }
 }
 
-/* The caller is told, and need not wait until it is known what stands. */
+/* Fails although a node may stand. The caller is told at once, and the attempt settles that while
+ * it leaves. */
 static void attempt_fail_unsettled(struct attempt *c, struct machine_actions *out, enum store_rc rc)
 {
-    attempt_tell(c, out, attempt_error_of(rc));
+    attempt_tell_failure(c, out, attempt_error_of(rc));
     attempt_move(c, ST_LEAVING);
 }
 
-/* The list after the quorum's answer tells whether our create was done. */
+/* Takes the list after the quorum's answer, which tells whether our create was done. */
 static void attempt_on_settled(struct attempt *c, const struct machine_event *ev,
                                const struct attempt_moment *m, struct machine_actions *out)
 {
@@ -1004,9 +1031,9 @@ static void attempt_on_settled(struct attempt *c, const struct machine_event *ev
 static void attempt_step_settling(struct attempt *c, const struct machine_event *ev,
                                   const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (attempt_hears(ev, STORE_LIST, ATTEMPT_CHILDREN))
+    if (attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN))
         attempt_on_settled(c, ev, m, out);
-    else if (!attempt_hears(ev, STORE_SET, ATTEMPT_QUORUM))
+    else if (!attempt_is_answer(ev, STORE_SET, ATTEMPT_QUORUM))
         return;
     else if (machine_is_by_quorum(ev->rc))
         machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
@@ -1017,7 +1044,7 @@ static void attempt_step_settling(struct attempt *c, const struct machine_event 
 static void attempt_on_adopted(struct attempt *c, const struct machine_event *ev,
                                const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (attempt_is_own_gone(ev)) {
+    if (attempt_read_says_gone(ev)) {
         attempt_reenter(c, out);
         return;
     }
@@ -1026,7 +1053,7 @@ static void attempt_on_adopted(struct attempt *c, const struct machine_event *ev
         return;
     }
     c->token = ev->czxid;
-    attempt_note_own_watch(c, m);
+    attempt_set_own_watched(c, m);
     attempt_list_again(c, out);
 }
 
@@ -1041,17 +1068,18 @@ static void attempt_step_enter(struct attempt *c, const struct machine_event *ev
         attempt_on_made(c, ev, out);
     else if (c->state == ST_SETTLING)
         attempt_step_settling(c, ev, m, out);
-    else if (c->state == ST_ADOPTING && attempt_hears(ev, STORE_GET, ATTEMPT_OWN))
+    else if (c->state == ST_ADOPTING && attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN))
         attempt_on_adopted(c, ev, m, out);
     else if (c->state == ST_RESETTING)
         attempt_step_resetting(c, ev, m, out);
 }
 
-/* ---- from the head of the queue to the end: prove the node, hold, lose or give back, and leave no
- * node ---- */
+/* ---- from the head of the queue to the end: the attempt proves its node, holds, loses or gives
+ * back, and leaves no node ---- */
 
-/* A grant proves that nobody stands before only if the contender's kind waits for its own kind and
- * holds alone. A version below 0 has overflowed, and -1 would stand for any version. */
+/* Whether the head leaves a hint. Its grant proves that nobody stands before it only if its kind
+ * waits for its own kind and holds alone. A version below 0 has overflowed, and -1 would mean any
+ * version. */
 static bool attempt_is_to_hint(const struct attempt *c)
 {
     return c->rule != RULE_LEASE && rule_waits(c->rule, rule_kind(c->rule)) &&
@@ -1059,8 +1087,8 @@ static bool attempt_is_to_hint(const struct attempt *c)
            c->hintable && c->version >= 0;
 }
 
-/* The hint is sent before the grant is told: a holder may give back at once, and its delete must
- * come after the hint. */
+/* Grants. The hint is sent before the grant is told: a holder may give back at once, and its delete
+ * must come after the hint. */
 static void attempt_grant(struct attempt *c, const struct attempt_moment *m,
                           struct machine_actions *out)
 {
@@ -1079,7 +1107,7 @@ static void attempt_grant(struct attempt *c, const struct attempt_moment *m,
     attempt_move(c, ST_HOLDING);
 }
 
-/* Waits for a deadline for a session timeout of one connection at most, since others are in the
+/* Waits for a deadline, for at most a session timeout on one connection, since others are in the
  * queue. Time without a connection does not count: there the end of the session decides. */
 static void attempt_await_deadline(struct attempt *c, const struct attempt_moment *m,
                                    struct machine_actions *out)
@@ -1092,6 +1120,7 @@ static void attempt_await_deadline(struct attempt *c, const struct attempt_momen
         attempt_arm(out, m, m->timeout_ms);
 }
 
+/* Whether a session timeout has passed on one connection without a deadline. */
 static bool attempt_has_awaited(const struct attempt *c, const struct machine_event *ev,
                                 const struct attempt_moment *m)
 {
@@ -1099,7 +1128,8 @@ static bool attempt_has_awaited(const struct attempt *c, const struct machine_ev
            c->awaited_on == m->connection;
 }
 
-/* No contender is ahead and the node is proved: a grant still needs a deadline. */
+/* Grants if a deadline lasts, since no contender is ahead and the node is proved. Otherwise waits
+ * for a deadline. */
 static void attempt_begin_claiming(struct attempt *c, const struct attempt_moment *m,
                                    struct machine_actions *out)
 {
@@ -1109,6 +1139,8 @@ static void attempt_begin_claiming(struct attempt *c, const struct attempt_momen
         attempt_await_deadline(c, m, out);
 }
 
+/* Lets others be first, since no deadline came in time: a try fails, any other contender enters
+ * again. */
 static void attempt_make_way(struct attempt *c, struct machine_actions *out)
 {
     if (c->try_only)
@@ -1120,7 +1152,7 @@ static void attempt_make_way(struct attempt *c, struct machine_actions *out)
 static void attempt_on_proof(struct attempt *c, const struct machine_event *ev,
                              struct machine_actions *out)
 {
-    if (attempt_is_own_gone(ev))
+    if (attempt_read_says_gone(ev))
         attempt_reenter(c, out);
     else if (ev->rc != STORE_OK)
         attempt_fail_answer(c, out, ev->rc);
@@ -1128,8 +1160,8 @@ static void attempt_on_proof(struct attempt *c, const struct machine_event *ev,
         attempt_move(c, ST_CLAIMING);
 }
 
-/* The deadline may have taken long to come. An attempt without a watch on its own node reads that
- * once more. */
+/* Grants when a deadline comes. That may have taken long, so an attempt without a watch on its own
+ * node proves the node once more. */
 static void attempt_step_claiming(struct attempt *c, const struct machine_event *ev,
                                   const struct attempt_moment *m, struct machine_actions *out)
 {
@@ -1137,7 +1169,7 @@ static void attempt_step_claiming(struct attempt *c, const struct machine_event 
 
     if (due && c->own_watched)
         attempt_grant(c, m, out);
-    else if (due || attempt_hears_own_fire(ev))
+    else if (due || attempt_is_own_fire(ev))
         attempt_prove(c, out);
     else
         attempt_await_deadline(c, m, out);
@@ -1152,7 +1184,9 @@ static void attempt_tell_others(struct attempt *c, struct machine_actions *out,
     attempt_say(out, ATTEMPT_OTHERS, (int)others);
 }
 
-static void attempt_look(struct attempt *c, struct machine_actions *out)
+/* Asks whether others wait. If the children are watched and nobody has come, the holder is told so
+ * at once. */
+static void attempt_ask_others(struct attempt *c, struct machine_actions *out)
 {
     if (c->looking)
         return;
@@ -1162,15 +1196,16 @@ static void attempt_look(struct attempt *c, struct machine_actions *out)
     }
     c->looking = true;
     if (attempt_reads_limit(c))
-        machine_ask(out, STORE_GET, ATTEMPT_LIMIT)->slot = ATTEMPT_SLOT_LOOK;
+        machine_ask(out, STORE_GET, ATTEMPT_LIMIT)->slot = ATTEMPT_SLOT_OTHERS;
     struct machine_action *a = machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
-    a->slot = ATTEMPT_SLOT_LOOK;
+    a->slot = ATTEMPT_SLOT_OTHERS;
     a->also = attempt_reads_limit(c);
     a->watch = a->optional = true;
 }
 
-/* The watch on the children has told of the own node's end too, so the own node now gets a watch
- * itself. Not every newcomer waits for a reader or a holder of permits: for these a list tells. */
+/* Takes an event of the children's watch. That watch would have told that the own node is gone, so
+ * the node now gets a watch of its own. A newcomer need not wait for a reader or a holder of
+ * permits: for these a list tells. */
 static void attempt_on_children_fired(struct attempt *c, const struct attempt_moment *m,
                                       struct machine_actions *out)
 {
@@ -1183,12 +1218,13 @@ static void attempt_on_children_fired(struct attempt *c, const struct attempt_mo
         return;
     }
     c->others = OTHERS_UNKNOWN;
-    attempt_look(c, out);
+    attempt_ask_others(c, out);
 }
 
-/* A list without the own node proves nothing; the own watch will. */
-static void attempt_on_looked(struct attempt *c, const struct machine_event *ev,
-                              const struct attempt_moment *m, struct machine_actions *out)
+/* Takes the list of others. A list without the own node proves nothing: the own watch tells that
+ * the node is gone. */
+static void attempt_on_others_listed(struct attempt *c, const struct machine_event *ev,
+                                     const struct attempt_moment *m, struct machine_actions *out)
 {
     struct place place = {.present = false};
 
@@ -1198,13 +1234,14 @@ static void attempt_on_looked(struct attempt *c, const struct machine_event *ev,
     attempt_tell_others(c, out, place.present ? attempt_others_in(c, ev, &place) : OTHERS_UNKNOWN);
 }
 
+/* Takes a holder's read of its own node. */
 static void attempt_on_held_read(struct attempt *c, const struct machine_event *ev,
                                  const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (attempt_is_own_gone(ev))
+    if (attempt_read_says_gone(ev))
         attempt_end_without_node(c, out, LOSS_DELETED);
     else if (ev->rc == STORE_OK)
-        attempt_note_own_watch(c, m);
+        attempt_set_own_watched(c, m);
     else
         attempt_arm(out, m, ATTEMPT_RETRY_MS);
     if (c->state == ST_HOLDING && m->asked && !c->asked) {
@@ -1213,17 +1250,18 @@ static void attempt_on_held_read(struct attempt *c, const struct machine_event *
     }
 }
 
-/* What was written before shows in the read; the watch that it leaves tells of the rest. */
-static void attempt_heed(struct attempt *c, struct machine_actions *out)
+/* Sees to it that the holder hears at once of what is written into its node. The read shows what
+ * was written before; the watch that it leaves tells of the rest. */
+static void attempt_watch_own(struct attempt *c, struct machine_actions *out)
 {
     if (!c->own_watched)
         attempt_read_own(out);
-    c->heeds = true;
+    c->watch_own = true;
 }
 
-/* A node that may still stand is deleted when the callbacks have returned, so that what they stop
- * is stopped before another is granted. A callback that hangs delays this by one timeout at
- * most. */
+/* Loses the hold by its deadline. The node may still stand, and is deleted when the callbacks have
+ * returned: so what they stop is stopped before another contender is granted. A callback that hangs
+ * delays this by one timeout at most. */
 static void attempt_lose(struct attempt *c, const struct attempt_moment *m,
                          struct machine_actions *out)
 {
@@ -1235,11 +1273,11 @@ static void attempt_lose(struct attempt *c, const struct attempt_moment *m,
 static void attempt_on_held_answer(struct attempt *c, const struct machine_event *ev,
                                    const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (attempt_hears(ev, STORE_LIST, ATTEMPT_CHILDREN))
-        attempt_on_looked(c, ev, m, out);
-    else if (attempt_hears(ev, STORE_GET, ATTEMPT_OWN))
+    if (attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN))
+        attempt_on_others_listed(c, ev, m, out);
+    else if (attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN))
         attempt_on_held_read(c, ev, m, out);
-    else if (ev->node == ATTEMPT_LIMIT && !attempt_writes_limit(c, ev, out) && ev->rc == STORE_OK &&
+    else if (ev->node == ATTEMPT_LIMIT && !attempt_init_limit(c, ev, out) && ev->rc == STORE_OK &&
              m->limit > 0)
         attempt_learn_limit(c, ev, m);
 }
@@ -1254,27 +1292,28 @@ static void attempt_step_holding(struct attempt *c, const struct machine_event *
     } else if (ev->kind == ATTEMPT_EV_DEADLINE_PASSED) {
         attempt_lose(c, m, out);
     } else if (ev->kind == MACHINE_EV_TIMER) {
-        if (!c->own_watched && attempt_needs_own_watch(c)) /* or it is of a try that waited */
+        /* otherwise the timer is that of a try that waited */
+        if (!c->own_watched && attempt_needs_own_watch(c))
             attempt_read_own(out);
-    } else if (ev->kind == ATTEMPT_EV_LOOK) {
-        attempt_look(c, out);
-    } else if (ev->kind == ATTEMPT_EV_HEED) {
-        attempt_heed(c, out);
-    } else if (attempt_hears_fire(ev, ATTEMPT_CHILDREN)) {
+    } else if (ev->kind == ATTEMPT_EV_ASK_OTHERS) {
+        attempt_ask_others(c, out);
+    } else if (ev->kind == ATTEMPT_EV_WATCH_OWN) {
+        attempt_watch_own(c, out);
+    } else if (attempt_is_fire(ev, ATTEMPT_CHILDREN)) {
         attempt_on_children_fired(c, m, out);
-    } else if (attempt_hears_own_fire(ev)) {
-        if (attempt_has_own_gone(ev))
+    } else if (attempt_is_own_fire(ev)) {
+        if (attempt_fire_says_gone(ev))
             attempt_end_without_node(c, out, LOSS_DELETED);
         else
             attempt_read_own(out);
     }
 }
 
-/* The server refused the look for our node: it is tried again. */
+/* Tries again later to find a node of our own, since the server has refused that. */
 static void attempt_put_off_settling(struct attempt *c, const struct attempt_moment *m,
                                      struct machine_actions *out)
 {
-    const uint32_t doublings = 6; /* to what is more than the last */
+    const uint32_t doublings = 6; /* enough for a pause longer than LAST */
     const int32_t pause_ms = ATTEMPT_SETTLE_FIRST_MS << c->rounds;
 
     if (c->rounds < doublings)
@@ -1283,13 +1322,13 @@ static void attempt_put_off_settling(struct attempt *c, const struct attempt_mom
     attempt_arm(out, m, pause_ms < ATTEMPT_SETTLE_LAST_MS ? pause_ms : ATTEMPT_SETTLE_LAST_MS);
 }
 
-/* The caller has its answer, but a node of ours may still be made, or stand. */
+/* Settles the create. The caller has its answer, but a node of ours may still be made, or stand. */
 static void attempt_step_leaving(struct attempt *c, const struct machine_event *ev,
                                  const struct attempt_moment *m, struct machine_actions *out)
 {
-    const bool created = attempt_hears(ev, STORE_CREATE, ATTEMPT_NEW),
-               passed = attempt_hears(ev, STORE_SET, ATTEMPT_QUORUM),
-               listed = attempt_hears(ev, STORE_LIST, ATTEMPT_CHILDREN) && !c->creating;
+    const bool created = attempt_is_answer(ev, STORE_CREATE, ATTEMPT_NEW),
+               passed = attempt_is_answer(ev, STORE_SET, ATTEMPT_QUORUM),
+               listed = attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN) && !c->creating;
 
     if (created)
         c->creating = false;
@@ -1309,8 +1348,8 @@ static void attempt_step_leaving(struct attempt *c, const struct machine_event *
     }
 }
 
-/* The caller has its answer, but our create is not settled: the attempt looks for a node that it
- * may have made, and removes it. ev may already be the refusal of such a look. */
+/* Begins to settle the create: looks for a node that it may have made, and removes that. ev may
+ * already be the refusal of such a look. */
 static void attempt_begin_leaving(struct attempt *c, const struct machine_event *ev,
                                   const struct attempt_moment *m, struct machine_actions *out)
 {
@@ -1320,19 +1359,20 @@ static void attempt_begin_leaving(struct attempt *c, const struct machine_event 
     attempt_step_leaving(c, ev, m, out);
 }
 
-/* The end of the session comes here only when the caller has its answer. */
+/* Takes an event of the last phase. The end of the session comes here only after the caller has its
+ * answer. */
 static void attempt_step_hold(struct attempt *c, const struct machine_event *ev,
                               const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (attempt_hears_end(ev))
+    if (attempt_is_session_end(ev))
         attempt_end_without_node(c, out, m->loss);
-    else if (c->state != ST_HOLDING && attempt_hears_fire(ev, ATTEMPT_CHILDREN))
+    else if (c->state != ST_HOLDING && attempt_is_fire(ev, ATTEMPT_CHILDREN))
         c->others = OTHERS_WAIT;
     else if (attempt_has_awaited(c, ev, m))
         attempt_make_way(c, out);
     else if (c->state == ST_PROVING && c->awaits && ev->kind == ATTEMPT_EV_EXTENDED)
         attempt_await_deadline(c, m, out);
-    else if (c->state == ST_PROVING && attempt_hears(ev, STORE_GET, ATTEMPT_OWN))
+    else if (c->state == ST_PROVING && attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN))
         attempt_on_proof(c, ev, out);
     else if (c->state == ST_CLAIMING)
         attempt_step_claiming(c, ev, m, out);
@@ -1347,7 +1387,8 @@ static void attempt_step_hold(struct attempt *c, const struct machine_event *ev,
 
 /* ---- what all phases take in the same way ---- */
 
-/* The session is over before the caller has its answer. */
+/* Enters again in the next session, or fails if there is none (over). The caller has no answer yet.
+ */
 static void attempt_on_session_over(struct attempt *c, struct machine_actions *out, bool over)
 {
     c->rounds = 0;
@@ -1356,29 +1397,32 @@ static void attempt_on_session_over(struct attempt *c, struct machine_actions *o
     c->has_node = false;
     if (over)
         attempt_fail(c, out, ATTEMPT_PROTOCOL);
-    else if (c->state != ST_REENTERING) /* which has asked already */
+    else if (c->state != ST_REENTERING) /* that state has asked for admission already */
         attempt_move(c, ST_REENTERING);
 }
 
-/* A read on the next connection may be older than what was heard, and find the node again. */
+/* Whether the own watch says that the node is gone, before the caller has its answer. Then the node
+ * is not read again: a read on the next connection may be older, and find it. */
 static bool attempt_is_own_gone_for_good(const struct attempt *c, const struct machine_event *ev)
 {
-    return attempt_hears_own_fire(ev) && attempt_has_own_gone(ev) && c->own_watched &&
-           c->has_node && !c->told;
+    return attempt_is_own_fire(ev) && attempt_fire_says_gone(ev) && c->own_watched && c->has_node &&
+           !c->told;
 }
 
-/* Tells the caller that it has given up. If the create is under way, its outcome is awaited. */
+/* Takes that the caller gives up, and tells it so. If the create is under way, its outcome is
+ * awaited. */
 static void attempt_on_stop(struct attempt *c, struct machine_actions *out)
 {
-    attempt_tell(c, out, ATTEMPT_ABORTED);
+    attempt_tell_failure(c, out, ATTEMPT_ABORTED);
     if (attempt_is_in(c, BIT(ST_CREATING) | BIT(ST_SETTLING)))
         attempt_move(c, ST_LEAVING);
     else
         attempt_finish(c, out);
 }
 
-/* Sets the own node's data to what they are, until the set is done or the node is gone. Somebody
- * else may have written there, or the set was done and its answer lost. */
+/* Takes the answers of a touch, which sets the own node's data to what they are. It goes on until
+ * the set is done or the node is gone: somebody else may have written there, or the set was done
+ * and its answer lost. */
 static void attempt_on_touched(const struct machine_event *ev, struct machine_actions *out)
 {
     struct machine_action *a;
@@ -1411,18 +1455,20 @@ static void attempt_step_phase(struct attempt *c, const struct machine_event *ev
         attempt_step_hold(c, ev, m, out);
 }
 
-static void attempt_take(struct attempt *c, const struct machine_event *ev,
-                         const struct attempt_moment *m, struct machine_actions *out)
+/* Takes an event, in the way of all phases or in that of the present one. */
+static void attempt_take_event(struct attempt *c, const struct machine_event *ev,
+                               const struct attempt_moment *m, struct machine_actions *out)
 {
     const bool own_gone = attempt_is_own_gone_for_good(c, ev);
 
-    if (attempt_hears_own_fire(ev))
+    if (attempt_is_own_fire(ev))
         c->own_watched = false;
-    if (attempt_hears_of_limit(ev))
+    if (attempt_is_limit_doubtful(ev))
         c->limit_watched = false;
-    if (attempt_hears(ev, STORE_GET, ATTEMPT_OWN) && c->state != ST_HOLDING) /* a holder is told */
+    /* for a holder attempt_on_held_read() does this */
+    if (attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN) && c->state != ST_HOLDING)
         c->asked |= m->asked;
-    if (attempt_hears_end(ev) && c->state != ST_IDLE && !c->told)
+    if (attempt_is_session_end(ev) && c->state != ST_IDLE && !c->told)
         attempt_on_session_over(c, out, ev->kind == MACHINE_EV_OVER);
     else if (ev->kind == MACHINE_EV_STOP && !c->told)
         attempt_on_stop(c, out);
@@ -1432,7 +1478,7 @@ static void attempt_take(struct attempt *c, const struct machine_event *ev,
         attempt_step_phase(c, ev, m, out);
 }
 
-/* The actions with which three states begin, whichever phase moved to them. For all others the
+/* Adds the actions with which three states begin, whichever phase moved to them. For all others the
  * caller of attempt_move() adds them. */
 static void attempt_begin(struct attempt *c, const struct machine_event *ev,
                           const struct attempt_moment *m, struct machine_actions *out)
@@ -1453,19 +1499,20 @@ static bool attempt_shows_own(const struct machine_event *ev, const struct attem
     return false;
 }
 
-/* Whether a watch of the children stays. It does only if its event would tell somebody something. A
- * holder that looked and found others waiting keeps it too: such a holder is about to give back,
- * and the watch then ends without a request. */
+/* Whether the watch on the children stays. It does if its event would tell something. It does, too,
+ * if a holder has asked for others and found some: such a holder is about to give back, which ends
+ * the watch without a request. */
 static bool attempt_wants_watch(const struct attempt *c, const struct machine_event *heard)
 {
-    const bool ends = heard->slot == ATTEMPT_SLOT_LOOK && c->others == OTHERS_WAIT;
+    const bool ends = heard->slot == ATTEMPT_SLOT_OTHERS && c->others == OTHERS_WAIT;
 
     return c->others == OTHERS_NONE || c->first || ends || c->state == ST_DONE;
 }
 
-/* A list has left a watch. One that is younger than the own node's end does not end with it. */
-static bool attempt_keep_watch(const struct machine_event *ev, const struct attempt_moment *m,
-                               struct machine_actions *out)
+/* Whether the watch that a list has left ends with the own node. If the list does not show that
+ * node, the watch does not, and is ended here. */
+static bool attempt_watch_ends_with_own(const struct machine_event *ev,
+                                        const struct attempt_moment *m, struct machine_actions *out)
 {
     if (attempt_shows_own(ev, m))
         return true;
@@ -1477,15 +1524,15 @@ void attempt_step(struct attempt *c, const struct machine_event *ev, const struc
                   struct machine_actions *out)
 {
     const enum attempt_state from = c->state;
-    const bool left = attempt_hears(ev, STORE_LIST, ATTEMPT_CHILDREN) && ev->watched;
+    const bool left = attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN) && ev->watched;
     struct machine_event heard = *ev;
 
     out->count = 0;
-    heard.watched = left && attempt_keep_watch(ev, m, out);
+    heard.watched = left && attempt_watch_ends_with_own(ev, m, out);
     if (ev->kind == MACHINE_EV_ANSWER && ev->slot == ATTEMPT_SLOT_TOUCH)
         attempt_on_touched(ev, out);
     else
-        attempt_take(c, &heard, m, out);
+        attempt_take_event(c, &heard, m, out);
     if (c->state != from)
         attempt_begin(c, &heard, m, out);
     if (heard.watched && !attempt_wants_watch(c, &heard))

@@ -1,4 +1,4 @@
-/* The protocol of every recipe: enter, queue, hold, leave. One value is one attempt.
+/* An attempt is the protocol of one contender: it enters, queues, holds and leaves.
  *
  *  enter            create+list   list: others ahead      predecessor gone, it was the head
  *  IDLE ──> CREATING ──> LISTING ──> WAITING ──> PROVING ──> HOLDING ──release──> DONE
@@ -15,8 +15,8 @@
  *   semaphore, all ahead are admitted: LISTING ──> FIRST ── children or limit changed ──> LISTING
  *   Curator's semaphore, too many children: the same
  *
- * All requests except the create are answered definitely by the layer below, which retries them
- * through disconnections. */
+ * The driver repeats all requests but the create after a disconnection, until their outcome is
+ * certain. The outcome of the create may stay unknown. */
 #ifndef RECIPES_ATTEMPT_H
 #define RECIPES_ATTEMPT_H
 
@@ -41,65 +41,66 @@ enum attempt_state {
     ST_RESETTING,  /* the numbers are used up: trying to delete the empty directory */
     ST_HOLDING,
     ST_LOST,    /* lost while the node may still stand: it goes when the callbacks are through */
-    ST_LEAVING, /* answered already; our create is not settled yet */
+    ST_LEAVING, /* the caller has its answer; our create is not settled yet */
     ST_DONE,
     ST_COUNT
 };
 
-/* The nodes that requests of an attempt are about. */
+/* The nodes of an attempt's requests. */
 enum attempt_node {
-    ATTEMPT_NEW,             /* the own node, before it has a number */
-    ATTEMPT_QUORUM,          /* the same: no node is called so */
-    ATTEMPT_OWN,             /* the own node */
-    ATTEMPT_PREDECESSOR,     /* the child that it waits for */
-    ATTEMPT_CHILDREN,        /* the directory, listed */
-    ATTEMPT_DIRECTORY,       /* the same: itself */
-    ATTEMPT_HINT,            /* the same: the hint in its data */
-    ATTEMPT_LIMIT,           /* the same: the limit in its data */
-    ATTEMPT_PARENT,          /* this number and the next: what is above the directory, from the
-                                top */
-    ATTEMPT_SPARE = 1 << 24, /* this number and the next: those children of the list that are nodes
-                                of this attempt, without the own node */
-    ATTEMPT_OURS = 1 << 28   /* the same, with the own node */
+    ATTEMPT_NEW,    /* the own node, before it has a number */
+    ATTEMPT_QUORUM, /* the same name without a number, which no node has: for machine_ask_quorum()
+                     */
+    ATTEMPT_OWN,    /* the own node */
+    ATTEMPT_PREDECESSOR, /* the child that it waits for */
+    ATTEMPT_CHILDREN,    /* the directory, listed */
+    ATTEMPT_DIRECTORY,   /* the directory itself */
+    ATTEMPT_HINT,        /* the directory, for the hint in its data */
+    ATTEMPT_LIMIT,       /* the directory, for the limit in its data */
+    ATTEMPT_PARENT, /* this number and the next ones: the parents of the directory, from the top */
+    ATTEMPT_SPARE = 1 << 24, /* this number and the next ones: the children in the list that are
+                                nodes of this attempt, without the own node */
+    ATTEMPT_OURS = 1 << 28   /* the same children, with the own node */
 };
 
-/* LOOK and TOUCH are beside the LINE that leads to a grant. A touch sets the own node to the data
- * that it has, so that the next in line hears of it. */
-enum attempt_slot { ATTEMPT_SLOT_LINE, ATTEMPT_SLOT_LOOK, ATTEMPT_SLOT_TOUCH };
+/* Questions that are open together. MAIN leads to a grant. OTHERS finds out whether others wait.
+ * TOUCH sets the own node to the data that it has, so that the next contender hears of it. */
+enum attempt_slot { ATTEMPT_SLOT_MAIN, ATTEMPT_SLOT_OTHERS, ATTEMPT_SLOT_TOUCH };
 
 /* The events of an attempt. MACHINE_EV_BEGIN comes when it is admitted, at first and after each
  * ATTEMPT_ADMIT. MACHINE_EV_STOP comes when the caller gives up, by timeout, cancel or close. */
 enum {
     ATTEMPT_EV_EXTENDED = MACHINE_EV_OWN, /* the session's deadline has moved: mostly later, and
                                              earlier if a server grants a shorter timeout */
-    ATTEMPT_EV_DEADLINE_PASSED,           /* it has, or the grant has lost another tenure */
-    ATTEMPT_EV_LOOK,      /* the holder asks whether others wait: answered by ATTEMPT_OTHERS */
-    ATTEMPT_EV_HEED,      /* the holder will hear at once that it is asked to give way */
-    ATTEMPT_EV_RELEASE,   /* the holder is done; or, when it has lost, its callbacks are */
-    ATTEMPT_EV_NODE_GONE, /* the own node is known to be gone */
-    ATTEMPT_EV_DOUBT      /* the limit may have changed, and its watch not have told */
+    ATTEMPT_EV_DEADLINE_PASSED, /* the deadline has passed, or the grant has lost another tenure */
+    ATTEMPT_EV_ASK_OTHERS, /* the holder asks whether others wait: answered by ATTEMPT_OTHERS */
+    ATTEMPT_EV_WATCH_OWN,  /* the holder wants to hear at once that it is asked to give way */
+    ATTEMPT_EV_RELEASE,    /* the holder is done; or, when it has lost, its callbacks are */
+    ATTEMPT_EV_NODE_GONE,  /* the own node is known to be gone */
+    ATTEMPT_EV_DOUBT       /* the limit may have changed without an event of its watch */
 };
 
 /* What the driver knows when it delivers an event. */
 struct attempt_moment {
-    int64_t now;         /* CLOCK_BOOTTIME, ns */
-    bool in_time;        /* the present session's deadline lasts */
-    bool asked;          /* the own node's data was read, and asks to give way (payload.h) */
-    bool unused;         /* the directory was read: its data are none, or of one that was first */
-    bool container;      /* the directory is made as one, as are its parents */
+    int64_t now;    /* CLOCK_BOOTTIME, ns */
+    bool in_time;   /* the present session's deadline lasts */
+    bool asked;     /* the own node was read, and its data ask to give way (payload.h) */
+    bool unused;    /* the directory was read, and has no data of others (contender_is_unused()) */
+    bool container; /* the directory and its parents are made as containers */
     int32_t timeout_ms;  /* of the present session */
-    uint32_t connection; /* the present one, another number after each loss; 0: there is none */
-    uint32_t parents;    /* how many are above the directory */
+    uint32_t connection; /* the number of the present connection; each has another one; 0: there is
+                            none */
+    uint32_t parents;    /* how many parents the directory has */
     enum loss loss;      /* MACHINE_EV_SESSION, OVER: why the session ended */
     enum head_hint hint; /* the directory was listed: NONE or UNREAD; or the hint was read */
-    int32_t number;      /* the own node was made: its own */
-    int32_t limit;       /* the limit or the directory was read; 0: the data are none */
-    const struct child *children; /* the directory was listed: as many as the event counts */
+    int32_t number;      /* the own node was made: its number */
+    int32_t limit;       /* the limit or the directory was read: the limit; 0: the data are none */
+    const struct child *children; /* the directory was listed: .count of the event */
 };
 
-/* What is told; .why says more. */
+/* What the driver is told; .why says more. */
 enum attempt_verdict {
-    ATTEMPT_ADMIT,  /* MACHINE_EV_BEGIN, when it is its turn */
+    ATTEMPT_ADMIT,  /* the attempt asks for admission, which is MACHINE_EV_BEGIN */
     ATTEMPT_FOLLOW, /* .why: the child of this list that is the predecessor from now on */
     ATTEMPT_ADOPT,  /* .why: the child of this list that is the own node from now on */
     ATTEMPT_GRANT,
@@ -107,9 +108,10 @@ enum attempt_verdict {
     ATTEMPT_LOSE,      /* .why: enum loss */
     ATTEMPT_OTHERS,    /* .why: enum attempt_others, for the holder */
     ATTEMPT_ASKED,     /* the holder hears, once, that it is asked to give way */
-    ATTEMPT_UNTOUCHED, /* the own node's data could not be set: the next in line waits longer */
-    ATTEMPT_ORPHAN     /* a node of ours may stand that cannot be seen: the session must go, unless
-                          it is found before */
+    ATTEMPT_UNTOUCHED, /* the own node's data could not be set, so the next contender waits longer
+                        */
+    ATTEMPT_ORPHAN /* a node of ours may stand that cannot be listed: the session must end, unless
+                      the node is found before */
 };
 
 /* A holder has no watch on its own node at first. A short hold never needs one, and the event at
@@ -118,16 +120,16 @@ enum attempt_verdict {
  * fenced transactions are refused at once. */
 #define ATTEMPT_OWN_WATCH_MS 20
 
-/* How long a try waits for the only contender ahead to yield, if its name says that it retains. The
- * try believes nothing else of the name: a contender that uses the lock, or that says so without
- * retaining, costs the try that time. A try waits so once in an attempt. */
+/* How long a try waits for the only contender ahead to yield, if its name says that it retains. A
+ * name proves nothing more: if that contender uses the lock, the try has waited in vain. A try
+ * waits so once in an attempt. */
 #define ATTEMPT_YIELD_MS 50
 
-/* The pause before that watch is tried again, when it could not be set. */
+/* The pause before a holder tries again to set the watch on its own node, after a refusal. */
 #define ATTEMPT_RETRY_MS 1000
 
-/* The pause before another look whether a node of ours stands, after a refusal. It is twice as long
- * each time, up to LAST. */
+/* The pause before the attempt looks again for a node of its own, after a refusal. It doubles each
+ * time, up to LAST. */
 #define ATTEMPT_SETTLE_FIRST_MS 500
 #define ATTEMPT_SETTLE_LAST_MS 30000
 
@@ -138,10 +140,10 @@ enum attempt_others {
     OTHERS_WAIT     /* somebody waits; of more that come nothing is heard */
 };
 
-/* What the caller is told; a contender maps these to public codes. If a parent refused something,
+/* Why an attempt fails. A contender maps these to public codes. If a parent could not be made,
  * .node says which one. */
 enum attempt_error {
-    ATTEMPT_BUSY = 1, /* a try, and others are first */
+    ATTEMPT_BUSY = 1, /* a try, and others are ahead */
     ATTEMPT_REFUSED,
     ATTEMPT_NOCHILDREN,
     ATTEMPT_OVERFLOW,
@@ -157,53 +159,57 @@ enum attempt_error {
 struct attempt {
     enum attempt_state state;
     enum rule rule;
-    bool try_only;       /* do not wait for others, but see ATTEMPT_YIELD_MS */
+    bool try_only;       /* it does not wait for others, but see ATTEMPT_YIELD_MS */
     bool strict;         /* a child that is no contender is an error */
     bool has_node;       /* the own node's name is known */
     bool watching;       /* a predecessor is watched */
     bool told;           /* the caller has its answer */
     bool own_watched;    /* the own node has a watch, which has not fired */
-    bool shared_session; /* the predecessor is of this session: its end can be that of both */
-    bool hintable;       /* of head hints, see head_hint.h: .version is nobody else's data */
-    /* of others; thousands may wait, and each has these: */
-    bool watch_children : 1;        /* the first list is to leave a watch on the children */
+    bool shared_session; /* the predecessor is of this session: if its node is gone with the
+                            session, so is our own */
+    bool hintable;       /* of head hints (head_hint.h): the data of .version are no others' data */
+    /* in bits, since thousands may wait: */
+    bool watch_children : 1;        /* the first list leaves a watch on the children */
     bool waited : 1;                /* it has had a predecessor */
     bool creating : 1;              /* the create is not answered yet */
-    bool looking : 1;               /* ATTEMPT_EV_LOOK is not answered yet */
+    bool looking : 1;               /* ATTEMPT_EV_ASK_OTHERS is not answered yet */
     enum attempt_others others : 2; /* OTHERS_NONE: the children are watched */
-    bool heeds : 1;                 /* the own node is watched for what is written there, too */
-    bool asked : 1;                 /* to give way, as a read of the own node has shown */
-    bool awaits : 1;                /* nothing but a deadline; the timer is how long, at most */
+    bool watch_own : 1; /* the own node is watched even if the children are, for what is written
+                           there */
+    bool asked : 1;     /* a read of the own node has shown that it is asked to give way */
+    bool awaits : 1; /* it needs nothing but a deadline; the timer says how long it waits at most */
     /* of a semaphore: */
-    bool counts : 1;         /* Curator's: every child is a permit, and .limit is set for good */
-    bool has_limit : 1;      /* to make the directory with */
-    bool first : 1;          /* whatever may admit it is watched, or is going to be */
+    bool counts : 1;    /* Curator's: every child is a permit, and .limit is set for good */
+    bool has_limit : 1; /* it has a limit with which the directory can be made */
+    bool first : 1;     /* it is first in line: all that may admit it is watched, or going to be */
     bool limit_watched : 1;  /* the directory's data have a watch, which has not fired */
-    uint32_t own_connection; /* on which the own node got its watch */
+    uint32_t own_connection; /* the connection on which the own node got its watch */
     uint64_t token;
     int32_t number;
-    uint32_t ahead;      /* in the last snapshot; 0 before the first one */
-    uint16_t parent;     /* PARENTS: which one could not be made first, */
-    uint8_t parent_rc;   /* and what stopped it */
-    uint8_t rounds;      /* how often the directory had to be made; LEAVING: settling was refused */
-    uint32_t awaited_on; /* the connection of whose time .awaits counts; 0: of none yet */
+    uint32_t ahead;      /* how many are ahead in the last list; 0: none was read yet */
+    uint16_t parent;     /* PARENTS: the first parent that could not be made */
+    uint8_t parent_rc;   /* PARENTS: why it could not be made */
+    uint8_t rounds;      /* how many times it has begun again; LEAVING: how many times settling was
+                            refused */
+    uint32_t awaited_on; /* the connection on which .awaits has begun; 0: none yet */
     union {              /* by .kind */
         struct {         /* of head hints, too */
-            uint32_t long_queue; /* this many children are a long queue; 0: takes no part */
-            int32_t version;     /* of the directory's data, as last seen */
-            uint32_t count;      /* of children, as last seen */
+            /* from this many children on a queue is long; 0: it uses no hints */
+            uint32_t long_queue;
+            int32_t version; /* of the directory's data, as last seen */
+            uint32_t count;  /* of children, as last seen */
         };
         struct {              /* of a semaphore, too */
             uint32_t permits; /* how many are asked for */
             int32_t limit;
-            uint64_t limit_zxid; /* when it was written; 0: it is not known */
+            uint64_t limit_zxid; /* zxid of its last change; 0: it is not known */
         };
     };
 };
 
 void attempt_init(struct attempt *c, enum rule rule, bool try_only);
 
-/* Turns an attempt that was just set up into a lease in Curator's layout. The directory may have as
+/* Makes an attempt, after attempt_init(), a lease in Curator's layout. The directory may have as
  * many children as limit. */
 void attempt_count_leases(struct attempt *c, int32_t limit);
 

@@ -180,6 +180,7 @@ static void barrier_unwatch(struct machine_actions *out, enum barrier_node node)
     machine_act(out, MACHINE_ACT_UNWATCH)->node = node;
 }
 
+/* Moves to state, and tells the verdict. Nothing is under way any more. */
 static void barrier_tell(struct barrier *b, struct machine_actions *out, enum barrier_state state,
                          enum barrier_verdict verdict)
 {
@@ -287,6 +288,7 @@ static void barrier_ask_awaited(struct machine_actions *out)
     machine_ask(out, STORE_GET, BARRIER_AWAITED)->watch = true;
 }
 
+/* Waits until that member is gone. */
 static void barrier_await(struct barrier *b, struct machine_actions *out, size_t member)
 {
     b->awaits = true;
@@ -301,7 +303,7 @@ static bool barrier_is_unread(const struct barrier_members *m, size_t member)
     return member < m->count && m->czxids[member] == BARRIER_UNREAD;
 }
 
-/* Counts the members with a czxid from from to to. */
+/* Returns how many members have a czxid between from and to, both included. */
 static size_t barrier_members_between(const struct barrier_members *m, uint64_t from, uint64_t to)
 {
     size_t n = 0;
@@ -416,8 +418,8 @@ static void barrier_choose_round(struct barrier *b, const struct barrier_members
     }
 }
 
-/* Decides by the members listed, or reads them. That is not needed while there are too few, or if
- * there is no earlier round and no more members than may enter: the bound is then the zxid of
+/* Decides by the listed members, or reads them first. A read is not needed while there are too few,
+ * or if there is no earlier round and no more members than may enter: the bound is then the zxid of
  * whatever came last. */
 static void barrier_use_members(struct barrier *b, uint64_t zxid, const struct barrier_members *m,
                                 struct machine_actions *out)
@@ -484,8 +486,8 @@ static void barrier_on_leave(struct barrier *b, struct machine_actions *out)
     barrier_count(b, out, BARRIER_LEAVING);
 }
 
-static void barrier_after_quitting(struct barrier *b, const struct barrier_members *m,
-                                   struct machine_actions *out)
+static void barrier_finish_quitting(struct barrier *b, const struct barrier_members *m,
+                                    struct machine_actions *out)
 {
     b->own = false;
     if (b->then == BARRIER_THEN_WAIT) {
@@ -542,6 +544,7 @@ static void barrier_on_replaced(struct barrier *b, const struct machine_event *e
 
 /* ---- answers ---- */
 
+/* Tells why, and fails. */
 static void barrier_fail_by(struct barrier *b, enum barrier_verdict why, enum store_rc rc,
                             struct machine_actions *out)
 {
@@ -582,7 +585,8 @@ static void barrier_on_look(struct barrier *b, const struct machine_event *ev,
     if (!there && ev->rc != STORE_NONODE)
         barrier_on_refused(b, ev, out);
     else if (ev->node == BARRIER_DIRECTORY)
-        b->version = there ? ev->version : b->version; /* the own node is not listed either */
+        b->version = there ? ev->version : b->version; /* if the directory is missing, so is the own
+                                                          node, which the list shows */
     else if (ev->verb == STORE_STAT && there)
         machine_ask(out, STORE_GET, BARRIER_READY)->also = true;
     else if (there && barrier_is_later(ev->data, ev->length))
@@ -591,7 +595,7 @@ static void barrier_on_look(struct barrier *b, const struct machine_event *ev,
         barrier_use_ready(b, there ? ev->mzxid : 0, barrier_bound_read(ev->data, ev->length), out);
 }
 
-/* Handles a list, or a read of a member. The last read counts for all. */
+/* Handles a list, or a read of a member. When the last read is answered, all are used. */
 static void barrier_on_members(struct barrier *b, const struct machine_event *ev,
                                const struct barrier_members *m, struct machine_actions *out)
 {
@@ -613,8 +617,9 @@ static void barrier_on_members(struct barrier *b, const struct machine_event *ev
         barrier_leave(b, m, out);
 }
 
-/* Handles the answer to an opening. One that was sent twice is refused because of itself. A member
- * beyond the bound has made ready for the others only. */
+/* Handles the answer to an opening. If the opening was sent twice, the first sending makes the
+ * second fail: ready tells. So it does if the member itself is beyond the bound, for then it has
+ * made ready for the others alone. */
 static void barrier_on_open(struct barrier *b, const struct machine_event *ev,
                             struct machine_actions *out)
 {
@@ -636,7 +641,7 @@ static void barrier_on_quit(struct barrier *b, const struct machine_event *ev,
     }
     if (ev->rc != STORE_OK && ev->rc != STORE_NONODE)
         machine_act(out, MACHINE_ACT_DELETE)->node = BARRIER_OWN;
-    barrier_after_quitting(b, m, out);
+    barrier_finish_quitting(b, m, out);
 }
 
 static void barrier_on_answer(struct barrier *b, const struct machine_event *ev,

@@ -24,7 +24,8 @@ enum barrier_call_state {
     BARRIER_CALL_IDLE,
     BARRIER_CALL_ASKING,
     BARRIER_CALL_WATCHING,
-    BARRIER_CALL_SETTLING, /* done, and may be done once more; or refused, and may be done yet */
+    BARRIER_CALL_SETTLING, /* the request is done, and may be done once more; or it is refused, and
+                              may be done yet */
     BARRIER_CALL_OVER,
     BARRIER_CALL_STATES
 };
@@ -39,7 +40,7 @@ enum barrier_call_verdict {
 struct barrier_call {
     enum barrier_goal goal;
     enum barrier_call_state state;
-    enum store_rc rc; /* of a change that was answered: STORE_OK, or why it was refused */
+    enum store_rc rc; /* the answer to a set or remove: STORE_OK, or why it was refused */
 };
 
 void barrier_call_step(struct barrier_call *c, const struct machine_event *ev,
@@ -97,15 +98,16 @@ enum barrier_state {
     BARRIER_STATES
 };
 
-/* Events of its own. */
+/* Events of this recipe. */
 enum { BARRIER_EV_ENTER = MACHINE_EV_OWN, BARRIER_EV_LEAVE };
 
 enum barrier_node {
-    BARRIER_OWN, /* of a new name with each create that JOINING begins with, unless .late */
+    BARRIER_OWN, /* the own node: it has a new name with each create that JOINING begins with,
+                    unless .late */
     BARRIER_DIRECTORY,
     BARRIER_READY,
-    BARRIER_AWAITED, /* a member: .awaited of those listed */
-    BARRIER_MEMBER   /* the first of those listed; the next numbers are the others */
+    BARRIER_AWAITED, /* the member .awaited, of those listed */
+    BARRIER_MEMBER   /* the first member of those listed; the next numbers are the others */
 };
 
 #define BARRIER_UNREAD UINT64_MAX
@@ -120,7 +122,7 @@ struct barrier_members {
 enum barrier_verdict {
     BARRIER_DONE,
     BARRIER_LOST,    /* the own node has gone with its session: others may have counted it */
-    BARRIER_FAILED,  /* as it was refused or stopped */
+    BARRIER_FAILED,  /* the operation was refused or stopped */
     BARRIER_REFUSED, /* not the end yet: .rc tells why it will fail */
     BARRIER_LATER    /* not the end yet: it will fail, as ready is of a later version */
 };
@@ -142,11 +144,11 @@ struct barrier {
     size_t unread;          /* how many answers to reads of members are to come */
     int32_t version; /* version of the directory, read before ready: each opening changes it */
     uint64_t czxid;  /* of the own node */
-    int64_t late;    /* CLOCK_BOOTTIME ns: until then a create of the own node may still be done; 0:
-                        none may */
-    bool ready;      /* COUNTING, OPENING: a ready stands */
+    int64_t late; /* CLOCK_BOOTTIME, ns: until then a create of the own node may still be done; 0:
+                     none may */
+    bool ready;   /* COUNTING, OPENING: a ready stands */
     uint64_t before; /* the bound of the round before; 0: there is no ready */
-    uint64_t bound;  /* OPENING, INSIDE, LEAVING: of the own round */
+    uint64_t bound;  /* OPENING, INSIDE, LEAVING: the bound of the own round */
 };
 
 /* Takes an event. m: the members as they are with that event. */
@@ -159,12 +161,12 @@ const char *barrier_state_name(enum barrier_state state);
 
 /* ---- what is in ready ---- */
 
-#define BARRIER_WORDS "zkl round 1 " /* and the bound, in decimal */
+#define BARRIER_WORDS "zkl round 1 " /* the bound follows, in decimal */
 
 /* Returns the bound; 0: this is not our ready. */
 uint64_t barrier_bound_read(const char *data, size_t length);
 
-/* Whether it is ours by its first words, and nothing else of it is known: a later version made it,
+/* Whether the first words are ours, and the rest is unknown: a later version has made this ready,
  * and nobody knows whom it lets in. */
 bool barrier_is_later(const char *data, size_t length);
 

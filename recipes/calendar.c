@@ -3,13 +3,13 @@
 #define MINUTE_MS UINT64_C(60000)
 
 enum { HOUR = 60, DAY = 24 * HOUR };
-/* After so many minutes, 400 years, all days have the same numbers again. */
+/* After these minutes, which are 400 years, all days have the same numbers again. */
 #define CALENDAR_ERA (INT64_C(146097) * DAY)
 
 /* ---- the text ---- */
 
 /* Reads a number of at most two digits, and moves *at past it. */
-static bool calendar_number(const char **at, unsigned *ret)
+static bool calendar_read_number(const char **at, unsigned *ret)
 {
     const char *p = *at;
 
@@ -21,26 +21,26 @@ static bool calendar_number(const char **at, unsigned *ret)
     return true;
 }
 
-/* Reads "*", "N" or "N-N", each perhaps with "/STEP". */
-static bool calendar_range(const char **at, unsigned least, unsigned most, uint64_t *ret)
+/* Reads "*", "N" or "N-N", each perhaps with "/STEP", and adds the numbers to the set *ret. */
+static bool calendar_read_range(const char **at, unsigned least, unsigned most, uint64_t *ret)
 {
     unsigned first = least, last = most, step = 1;
     const bool star = **at == '*';
 
     if (star)
         ++*at;
-    else if (!calendar_number(at, &first))
+    else if (!calendar_read_number(at, &first))
         return false;
     if (!star)
         last = first;
     if (!star && **at == '-') {
         ++*at;
-        if (!calendar_number(at, &last))
+        if (!calendar_read_number(at, &last))
             return false;
     }
     if (**at == '/') {
         ++*at;
-        if ((!star && last == first) || !calendar_number(at, &step) || step == 0)
+        if ((!star && last == first) || !calendar_read_number(at, &step) || step == 0)
             return false;
     }
     if (first < least || last > most || first > last)
@@ -50,14 +50,14 @@ static bool calendar_range(const char **at, unsigned least, unsigned most, uint6
     return true;
 }
 
-/* Reads a field, and the blanks after it. *ret_star: it is a star alone. */
-static bool calendar_field(const char **at, unsigned least, unsigned most, uint64_t *ret,
-                           bool *ret_star)
+/* Reads a field and the blanks after it. *ret_star: the field is a star alone. */
+static bool calendar_read_field(const char **at, unsigned least, unsigned most, uint64_t *ret,
+                                bool *ret_star)
 {
     *ret_star = **at == '*' && ((*at)[1] == ' ' || (*at)[1] == '\t' || (*at)[1] == 0);
     *ret = 0;
     for (;; ++*at) {
-        if (!calendar_range(at, least, most, ret))
+        if (!calendar_read_range(at, least, most, ret))
             return false;
         if (**at != ',')
             break;
@@ -74,15 +74,15 @@ const char *calendar_read(const char *text, struct calendar *ret)
     uint64_t minutes, hours, days, months, weekdays;
     bool each_minute, each_hour, each_day, each_month, each_weekday;
 
-    if (!calendar_field(&text, 0, 59, &minutes, &each_minute))
+    if (!calendar_read_field(&text, 0, 59, &minutes, &each_minute))
         return "calendar: the first field must have minutes, 0 to 59";
-    if (!calendar_field(&text, 0, 23, &hours, &each_hour))
+    if (!calendar_read_field(&text, 0, 23, &hours, &each_hour))
         return "calendar: the second field must have hours, 0 to 23";
-    if (!calendar_field(&text, 1, 31, &days, &each_day))
+    if (!calendar_read_field(&text, 1, 31, &days, &each_day))
         return "calendar: the third field must have days of the month, 1 to 31";
-    if (!calendar_field(&text, 1, 12, &months, &each_month) || !each_month)
+    if (!calendar_read_field(&text, 1, 12, &months, &each_month) || !each_month)
         return "calendar: the fourth field, the month, must be *";
-    if (!calendar_field(&text, 0, 7, &weekdays, &each_weekday))
+    if (!calendar_read_field(&text, 0, 7, &weekdays, &each_weekday))
         return "calendar: the fifth field must have days of the week, 0 to 7";
     if (*text != 0)
         return "calendar: there must be five fields";
@@ -98,7 +98,8 @@ const char *calendar_read(const char *text, struct calendar *ret)
 
 /* ---- local times, in minutes since 1570, so that none is below 0 ---- */
 
-/* Counts years from March on, so that a leap day is the last one (Howard Hinnant's days). */
+/* Returns the day of the month, 1 to 31. Years are counted from March on, so that a leap day is the
+ * last one (Howard Hinnant's days). */
 static unsigned calendar_day_of_month(int64_t days)
 {
     const int64_t of_era = (days + 719468) % 146097;
@@ -108,6 +109,7 @@ static unsigned calendar_day_of_month(int64_t days)
     return (unsigned)(of_year - (153 * ((5 * of_year + 2) / 153) + 2) / 5 + 1);
 }
 
+/* Whether the fields name any minute of that local hour. */
 static bool calendar_has_hour(const struct calendar *c, int64_t local)
 {
     const int64_t days = local / DAY;
@@ -138,7 +140,7 @@ static int64_t calendar_local(const struct calendar_zone *z, uint32_t part, int6
     return t + z->parts[part].offset + CALENDAR_ERA;
 }
 
-/* The local time that the clock has come to before that part begins. */
+/* Returns the latest local time that the clock has come to before that part begins. */
 static int64_t calendar_shown(const struct calendar_zone *z, uint32_t part)
 {
     int64_t shown = 0;
@@ -151,6 +153,8 @@ static int64_t calendar_shown(const struct calendar_zone *z, uint32_t part)
     return shown;
 }
 
+/* Whether the calendar means the instant t. At the beginning of a part, it means each time that the
+ * clock passes over. */
 static bool calendar_means(const struct calendar *c, const struct calendar_zone *z, int64_t t)
 {
     const uint32_t part = calendar_part_at(z, t);
@@ -166,7 +170,8 @@ static bool calendar_means(const struct calendar *c, const struct calendar_zone 
     return false;
 }
 
-/* Passes over what is left of an hour without a time, but stops where another part begins. */
+/* Returns the first instant after t that is meant. The search passes over the rest of an hour that
+ * has no time, but stops where another part begins. */
 static int64_t calendar_after(const struct calendar *c, const struct calendar_zone *z, int64_t t)
 {
     for (const int64_t end = ++t + CALENDAR_GAP_MINUTES; t < end && !calendar_means(c, z, t);) {
@@ -179,6 +184,7 @@ static int64_t calendar_after(const struct calendar *c, const struct calendar_zo
     return t;
 }
 
+/* Returns the last instant up to t that is meant, by the same search backwards. */
 static int64_t calendar_up_to(const struct calendar *c, const struct calendar_zone *z, int64_t t)
 {
     for (const int64_t end = t - CALENDAR_GAP_MINUTES; t > end && !calendar_means(c, z, t);) {

@@ -1,14 +1,15 @@
-/* Calendars: which instants five fields, as in crontab(5), mean in a zone, and for which of them a
+/* Calendars: which instants five fields mean in a zone, as in crontab(5), and for which instant a
  * call comes.
  *
- * The clock on the wall shows a local time. An instant is meant when this clock reaches a time that
- * the fields name: when it shows that time, or a later one for the first time. So a time that a
- * night of 23 hours leaves out is meant where the clock goes forward, and of a time that comes
- * twice the first is meant: once for each date, in every night. Where the field of hours is a star
- * the times have no names: each instant at which the clock shows one of the minutes is meant.
+ * The clock on the wall shows a local time. An instant is meant when this clock comes to a time
+ * that the fields name: when it shows that time, or a later one for the first time. So a time that
+ * a night of 23 hours leaves out is meant where the clock goes forward. If a time comes twice, the
+ * first is meant. So a time has one instant on each date. If the field of hours is a star, no times
+ * are named: each instant is meant at which the clock shows one of the minutes.
  *
- * An instant is reached from the slack before it until the next one is. So each call comes for
- * exactly one. docs/design/once.md has the argument. */
+ * A call is for the last instant that is meant; but for the next one, if that is no further than
+ * the slack. A slack counts as half the time between the two at most. So each call is for exactly
+ * one. docs/design/once.md has the argument. */
 #ifndef RECIPES_CALENDAR_H
 #define RECIPES_CALENDAR_H
 
@@ -24,13 +25,14 @@ struct calendar {
     bool each_hour;       /* the field of hours is a star */
 };
 
-/* NULL, or what is wrong with the text. */
+/* Reads the five fields. Returns NULL, or what is wrong with the text. */
 const char *calendar_read(const char *text, struct calendar *ret);
 
 enum { CALENDAR_PARTS = 16 };
 
-/* What a zone's clocks showed around an instant: parts with an offset each, as times go. In
- * minutes, instants since 1970. The first part has no beginning, the last one no end. */
+/* What a zone's clocks showed around an instant: parts in the order of time, each with one offset.
+ * All are in minutes, instants since 1970. The first part has no beginning, and the last one no
+ * end. */
 struct calendar_zone {
     uint32_t count;
     struct {
@@ -39,18 +41,18 @@ struct calendar_zone {
     } parts[CALENDAR_PARTS];
 };
 
-/* Two instants that follow each other are less than that apart: in months of 30 days and fewer
- * there is no 31st. The zone must be known that long before an instant, and twice as long after
- * it. */
+/* The longest time between two instants that follow each other is less than this: a month of 30
+ * days or fewer has no 31st. The zone must be known for this long before an instant, and for twice
+ * as long after it. */
 #define CALENDAR_GAP_MINUTES INT64_C(90720) /* 63 days */
 
-/* Of what a call is for. */
+/* The instant that a call is for. */
 struct calendar_aim {
-    uint64_t instant, next; /* ms since 1970; the one after it */
+    uint64_t instant, next; /* that instant, and the one after it; ms since 1970 */
     int32_t offset;         /* of the zone at the instant, in minutes */
 };
 
-/* For which instant a call comes that is made now; ms since 1970. */
+/* Returns the instant that a call at now is for. now: ms since 1970. */
 struct calendar_aim calendar_aim(const struct calendar *c, const struct calendar_zone *z,
                                  uint64_t now, uint64_t slack_ms);
 

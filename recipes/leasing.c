@@ -7,7 +7,7 @@
 static const struct {
     const char *name;
     uint32_t next;
-    bool lock, lease; /* what it has */
+    bool lock, lease; /* what the caller has, or has asked for */
 } leasing_table[LEASING_STATES] = {
     [LEASING_IDLE] = {"idle", BIT(LEASING_LOCKING) | BIT(LEASING_OVER), false, false},
     [LEASING_LOCKING] = {"locking", BIT(LEASING_LEASING) | BIT(LEASING_OVER), true, false},
@@ -109,7 +109,7 @@ static void leasing_step_leasing(struct leasing *l, const struct machine_event *
     }
 }
 
-/* If the path is missing, so is the lease. */
+/* Takes the list of the path. If the path is missing, the lease is gone, too. */
 static void leasing_on_checked(struct leasing *l, const struct machine_event *ev,
                                const struct leasing_moment *m, struct machine_actions *out)
 {
@@ -137,8 +137,8 @@ static void leasing_step_checking(struct leasing *l, const struct machine_event 
     }
 }
 
-static void leasing_take(struct leasing *l, const struct machine_event *ev,
-                         const struct leasing_moment *m, struct machine_actions *out)
+static void leasing_take_event(struct leasing *l, const struct machine_event *ev,
+                               const struct leasing_moment *m, struct machine_actions *out)
 {
     const enum leasing_state s = l->state;
 
@@ -163,7 +163,7 @@ void leasing_step(struct leasing *l, const struct machine_event *ev, const struc
     const enum leasing_state from = l->state;
 
     (void)from; /* without assertions */
-    leasing_take(l, ev, m, out);
+    leasing_take_event(l, ev, m, out);
     assert(l->state == from || leasing_may_move(from, l->state));
     assert(leasing_invariant(l));
 }

@@ -1,14 +1,14 @@
-/* From the call to a permit, in the layout of Curator's InterProcessSemaphoreV2. The contender that
- * has the lock makes its lease and waits until there are no more leases than the limit. Then it
- * gives the lock back.
+/* One acquisition of a permit, in the layout of Curator's InterProcessSemaphoreV2. The contender
+ * that has the lock makes its lease and waits until there are no more leases than the limit. Then
+ * it gives the lock back.
  *
  *  begin         the lock is granted     the lease is        no other layout is there
  *  IDLE ──> LOCKING ───────────────> LEASING ──────> CHECKING ──────> GRANTED
  *              ^                        │ the lock is lost │ the lease is lost
  *              └──again── RESTARTING <──┴──────────────────┘
  *
- * A refusal ends it, and so does a caller who gives up: OVER. docs/design/leases.md has the
- * argument. */
+ * A refusal ends the acquisition, and so does a caller who gives up: OVER.
+ * docs/design/leases.md has the argument. */
 #ifndef RECIPES_LEASING_H
 #define RECIPES_LEASING_H
 
@@ -17,15 +17,15 @@
 enum leasing_state {
     LEASING_IDLE,
     LEASING_LOCKING,
-    LEASING_LEASING,    /* with the lock held, a lease is made and waits to be admitted */
-    LEASING_CHECKING,   /* it is admitted, and the lock given back: is there another layout? */
-    LEASING_RESTARTING, /* the timer begins again, when nothing else is at work */
+    LEASING_LEASING,  /* a lease is made with the lock held, and waits to be admitted */
+    LEASING_CHECKING, /* the lease is admitted, and the lock given back: is another layout there? */
+    LEASING_RESTARTING, /* the attempt begins again when the timer comes, after this step */
     LEASING_GRANTED,
     LEASING_OVER,
     LEASING_STATES
 };
 
-/* Events of its own. MACHINE_EV_STOP: the caller gives up. */
+/* Events of this recipe. MACHINE_EV_STOP: the caller gives up. */
 enum {
     LEASING_EV_LOCKED = MACHINE_EV_OWN,
     LEASING_EV_LOCK_FAILED,
@@ -38,20 +38,20 @@ enum {
 /* The only node: the path that is listed. */
 enum { LEASING_PATH };
 
-/* What is told. */
+/* What the driver is to do. */
 enum leasing_verdict {
     LEASING_LOCK,
     LEASING_UNLOCK, /* gives the lock back, or does not wait for it any longer */
-    LEASING_LEASE,  /* one for each permit */
-    LEASING_LEAVE,  /* as UNLOCK, of the lease */
+    LEASING_LEASE,  /* makes a lease for each permit */
+    LEASING_LEAVE,  /* deletes the lease, or does not wait for it any longer */
     LEASING_GRANT,
     LEASING_FAIL /* .why: enum leasing_cause */
 };
 
 enum leasing_cause {
-    LEASING_CAUSE_PART,   /* the error of lock or lease, or why the caller gave up */
+    LEASING_CAUSE_PART,   /* the error of the lock or the lease, or why the caller gave up */
     LEASING_CAUSE_MIXED,  /* there are contenders of another layout */
-    LEASING_CAUSE_REFUSED /* the list was: .rc */
+    LEASING_CAUSE_REFUSED /* the list was refused: .rc */
 };
 
 /* What the driver knows when it delivers an event. */

@@ -75,7 +75,7 @@ bool exchange_is_stale(const struct exchange *x, struct exchange_request r)
     return r.question != x->question[r.slot];
 }
 
-/* The end of the session is told by an event of its own. */
+/* A request that ended with its session is not heard: the end is told by an event of its own. */
 enum exchange_answer exchange_answered(struct exchange *x, struct exchange_request r,
                                        const struct machine_event *ev)
 {

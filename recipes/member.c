@@ -162,15 +162,15 @@ static void member_check(struct member *m, struct machine_actions *out)
 
 /* Forgets .settles when it has passed. Time may have passed since an answer was asked for. So what
  * a read shows is settled only if it was asked for after the timer. */
-static void member_note_time(struct member *m, const struct member_moment *moment)
+static void member_update_settles(struct member *m, const struct member_moment *moment)
 {
     if (m->settles <= moment->now)
         m->settles = 0;
 }
 
-/* Puts off what needs an own node that nothing late can change. While it stands, nobody else has
- * the id: what is done late meets no other node, and a create makes none. The answer to a set that
- * is under way tells until when. */
+/* Puts off the delete of the own node, or the end, until nothing that was asked of the node can be
+ * done late. While the node stands, nobody else has the id: what is done late meets no other node,
+ * and a create makes none. If a set is under way, its answer tells until when. */
 static void member_settle_later(struct member *m, struct machine_actions *out)
 {
     m->later = true;
@@ -227,7 +227,7 @@ static void member_finish(struct member *m, struct machine_actions *out)
 }
 
 /* Ends a member that is READING and has no node, unless a create may yet make one. */
-static void member_have_left(struct member *m, struct machine_actions *out)
+static void member_end_without_node(struct member *m, struct machine_actions *out)
 {
     if (m->settles == 0 && !m->sets) {
         member_finish(m, out);
@@ -319,7 +319,7 @@ static void member_on_read(struct member *m, const struct machine_event *ev,
         if (ev->own)
             member_begin_leaving(m, out, ev->czxid);
         else
-            member_have_left(m, out);
+            member_end_without_node(m, out);
     } else if (ev->own) {
         member_begin_in(m, ev->czxid, ev->version);
         if (moment->same)
@@ -333,7 +333,7 @@ static void member_on_no_node(struct member *m, struct machine_actions *out)
 {
     m->stands = false;
     if (m->leaves)
-        member_have_left(m, out);
+        member_end_without_node(m, out);
     else
         member_begin_creating(m, out);
 }
@@ -348,13 +348,13 @@ static void member_on_not_seen(struct member *m, const struct member_moment *mom
     else if (m->stands)
         member_try_later(m, moment, out);
     else
-        member_have_left(m, out);
+        member_end_without_node(m, out);
 }
 
-static void member_look_whose(struct member *m, const struct member_moment *moment,
-                              struct machine_actions *out)
+static void member_ask_whose(struct member *m, const struct member_moment *moment,
+                             struct machine_actions *out)
 {
-    member_note_time(m, moment);
+    member_update_settles(m, moment);
     member_ask_read(out, false);
 }
 
@@ -364,7 +364,7 @@ static void member_step_reading(struct member *m, const struct machine_event *ev
     if (ev->kind == MEMBER_EV_LEAVE)
         m->leaves = true;
     else if (ev->kind == MACHINE_EV_TIMER && m->later)
-        member_look_whose(m, moment, out);
+        member_ask_whose(m, moment, out);
     else if (ev->kind != MACHINE_EV_ANSWER)
         return;
     else if (ev->rc == STORE_OK)
@@ -388,12 +388,12 @@ static void member_look_again(struct member *m, struct machine_actions *out)
 static void member_quit_waiting(struct member *m, const struct member_moment *moment,
                                 struct machine_actions *out)
 {
-    member_note_time(m, moment);
+    member_update_settles(m, moment);
     member_move(m, MEMBER_READING);
     m->czxid = 0;
     m->leaves = true;
     machine_act(out, MACHINE_ACT_UNWATCH);
-    member_have_left(m, out);
+    member_end_without_node(m, out);
 }
 
 static void member_step_waiting(struct member *m, const struct machine_event *ev,
@@ -421,7 +421,7 @@ static void member_step_backed_off(struct member *m, const struct machine_event 
 /* ---- IN: the own node stands, is watched, and has the data that are wanted ---- */
 
 /* Begins anew: the own node is gone, and this member has not deleted it. */
-static void member_go_on_without(struct member *m, struct machine_actions *out)
+static void member_begin_anew(struct member *m, struct machine_actions *out)
 {
     member_report_out(m, out, MEMBER_TELL_DELETED);
     member_begin_creating(m, out);
@@ -463,7 +463,7 @@ static void member_on_check(struct member *m, const struct machine_event *ev,
     if (ev->rc == STORE_OK)
         member_on_checked(m, ev, moment, out);
     else if (ev->rc == STORE_NONODE)
-        member_go_on_without(m, out);
+        member_begin_anew(m, out);
     else
         member_on_unchecked(m, moment, out);
 }
@@ -477,7 +477,7 @@ static void member_on_set(struct member *m, const struct machine_event *ev,
         m->version++;
         member_report_written(m, out, m->sent);
     } else if (ev->rc == STORE_NONODE) {
-        member_go_on_without(m, out);
+        member_begin_anew(m, out);
     } else if (ev->rc == STORE_BADVERSION || ev->rc == STORE_UNKNOWN) {
         member_check(m, out);
     } else {
@@ -492,7 +492,7 @@ static void member_step_in(struct member *m, const struct machine_event *ev,
     switch (ev->kind) {
     case MEMBER_EV_LEAVE:
         member_report_out(m, out, MEMBER_TELL_LEAVES);
-        member_note_time(m, moment);
+        member_update_settles(m, moment);
         member_begin_leaving(m, out, m->czxid);
         break;
     case MACHINE_EV_TIMER:
@@ -501,7 +501,7 @@ static void member_step_in(struct member *m, const struct machine_event *ev,
         break;
     case MACHINE_EV_FIRED:
         if (ev->gone)
-            member_go_on_without(m, out);
+            member_begin_anew(m, out);
         else
             member_check(m, out);
         break;
@@ -516,6 +516,7 @@ static void member_step_in(struct member *m, const struct machine_event *ev,
     }
 }
 
+/* Tells the user whether the member is in, out or suspect, if that has changed. */
 static void member_report_standing(struct member *m, const struct member_moment *moment,
                                    struct machine_actions *out)
 {
@@ -538,6 +539,7 @@ static void member_report_standing(struct member *m, const struct member_moment 
     m->told_suspect = moment->suspect;
 }
 
+/* Writes the newest data, if the member is in and nothing is in the way. */
 static void member_pursue_data(struct member *m, struct machine_actions *out)
 {
     struct machine_action *a;
@@ -583,7 +585,7 @@ static void member_on_ending_answer(struct member *m, const struct machine_event
 static void member_settle_now(struct member *m, const struct member_moment *moment,
                               struct machine_actions *out)
 {
-    member_note_time(m, moment);
+    member_update_settles(m, moment);
     member_settle(m, out);
 }
 
@@ -598,7 +600,7 @@ static void member_step_ending(struct member *m, const struct machine_event *ev,
 
 /* ---- PARTING: the servers may not have heard of the session's end yet ---- */
 
-static void member_part(struct member *m, struct machine_actions *out)
+static void member_begin_parting(struct member *m, struct machine_actions *out)
 {
     member_move(m, MEMBER_PARTING);
     member_ask_read(out, true);
@@ -610,7 +612,7 @@ static void member_step_parting(struct member *m, const struct machine_event *ev
     const bool stands = ev->rc == STORE_OK && ev->czxid == m->czxid;
 
     if (ev->kind == MACHINE_EV_FIRED && !ev->gone)
-        member_part(m, out);
+        member_begin_parting(m, out);
     else if (ev->kind == MACHINE_EV_FIRED || (ev->kind == MACHINE_EV_ANSWER && !stands))
         member_finish(m, out);
 }
@@ -631,7 +633,7 @@ static void member_on_session(struct member *m, struct machine_actions *out)
     m->settles = 0;
     member_report_out(m, out, MEMBER_TELL_SESSION);
     if (m->state == MEMBER_PARTING || (member_is_ending(m) && m->later))
-        member_part(m, out);
+        member_begin_parting(m, out);
     else if (m->leaves || member_is_ending(m))
         member_finish(m, out);
     else
@@ -668,8 +670,8 @@ static bool member_is_refusal(const struct member *m, const struct machine_event
 
 /* Learns what every answer shows, in every state. A member that may not read its node cannot do so
  * before a set or delete: these do without. */
-static void member_note_answer(struct member *m, const struct machine_event *ev,
-                               struct machine_actions *out)
+static void member_learn_answer(struct member *m, const struct machine_event *ev,
+                                struct machine_actions *out)
 {
     if (member_is_refusal(m, ev))
         machine_tell(out, MEMBER_TELL_REFUSED, ev->rc);
@@ -683,10 +685,10 @@ static void member_note_answer(struct member *m, const struct machine_event *ev,
         m->seen = 0;
 }
 
-/* Handles the answer to a set. Returns whether that is all, since the set was of a node from
- * before. */
-static bool member_note_set(struct member *m, const struct machine_event *ev,
-                            struct machine_actions *out)
+/* Handles the answer to a set. Returns true if nothing else is to be done: the set was of a node
+ * that the member no longer has. */
+static bool member_learn_set(struct member *m, const struct machine_event *ev,
+                             struct machine_actions *out)
 {
     if (ev->slot != MEMBER_SLOT_SET)
         return false;
@@ -705,10 +707,10 @@ void member_step(struct member *m, const struct machine_event *ev,
 {
     const bool answer = ev->kind == MACHINE_EV_ANSWER;
 
-    if (answer && member_note_set(m, ev, out))
+    if (answer && member_learn_set(m, ev, out))
         return;
     if (answer)
-        member_note_answer(m, ev, out);
+        member_learn_answer(m, ev, out);
     if (ev->kind == MEMBER_EV_UPDATE)
         m->wanted = m->wanted == UINT32_MAX ? 1 : m->wanted + 1;
     else if (m->state == MEMBER_OVER)

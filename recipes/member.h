@@ -49,46 +49,49 @@ enum member_state {
     MEMBER_STATES
 };
 
-/* Events of its own. */
+/* Events of this recipe. */
 enum {
-    MEMBER_EV_UPDATE = MACHINE_EV_OWN, /* newer data is wanted */
+    MEMBER_EV_UPDATE = MACHINE_EV_OWN, /* the user wants newer data in the node */
     MEMBER_EV_LEAVE,
     MEMBER_EV_STANDING /* .valid or .suspect may have changed */
 };
 
-/* The second is for a set that the quorum refuses, so nothing is written. */
+/* The member's node. UNWRITTEN is the same node, for a set that the quorum refuses: nothing is
+ * written. */
 enum { MEMBER_NODE, MEMBER_NODE_UNWRITTEN };
 
-/* A set goes on beside the rest, and so has a slot of its own. */
+/* Other requests go on during a set, so it has a slot of its own. */
 enum { MEMBER_SLOT, MEMBER_SLOT_SET };
 
 /* What the user is told. */
 enum member_tell {
-    /* others may think that it is gone: */
+    /* others may think that the member is gone: */
     MEMBER_TELL_DEADLINE, /* no proof came in time */
     MEMBER_TELL_SESSION,  /* the session has ended */
     MEMBER_TELL_DELETED,  /* somebody else has deleted the node */
     MEMBER_TELL_LEAVES,
-    /* and all else: */
-    MEMBER_TELL_JOINED,    /* it is in, with the node .czxid */
+    /* all other verdicts: */
+    MEMBER_TELL_JOINED,    /* the member is in, with the node .czxid */
     MEMBER_TELL_SUSPECT,   /* the deadline may pass soon */
-    MEMBER_TELL_PROVED,    /* after SUSPECT: it was proved in time */
+    MEMBER_TELL_PROVED,    /* after SUSPECT: a proof came in time */
     MEMBER_TELL_BUSY,      /* another has the id: the node .czxid */
-    MEMBER_TELL_REFUSED,   /* .rc: by the server; the next reason may say more */
+    MEMBER_TELL_REFUSED,   /* the server refused a request: .rc; the verdict after it says what
+                              follows */
     MEMBER_TELL_FAILED,    /* the server refused a request; it is tried again */
     MEMBER_TELL_WRITTEN,   /* the node has the newest data */
     MEMBER_TELL_UNWRITTEN, /* the server refused the newest data */
-    MEMBER_TELL_ORPHAN,    /* it leaves, and its node may stand as long as the session does */
-    MEMBER_TELL_UNSETTLED, /* it leaves, when nothing can be done late, or the session has ended */
-    MEMBER_TELL_OVER       /* nothing comes any more */
+    MEMBER_TELL_ORPHAN, /* the member leaves, and its node may stand as long as the session does */
+    MEMBER_TELL_UNSETTLED, /* the member leaves only when nothing can be done late any more, or the
+                              session has ended */
+    MEMBER_TELL_OVER       /* the last verdict */
 };
 
 /* What the driver knows when it delivers an event. */
 struct member_moment {
-    int64_t now;  /* ns */
-    bool valid;   /* the deadline is ahead */
-    bool suspect; /* valid, but no proof comes */
-    bool same;    /* what was read, if anything was, are the newest data */
+    int64_t now;  /* CLOCK_BOOTTIME, ns */
+    bool valid;   /* the deadline has not passed */
+    bool suspect; /* .valid, but no proof comes */
+    bool same;    /* the data that were read are the newest data */
 };
 
 /* All 0 at the beginning. */
@@ -96,16 +99,17 @@ struct member {
     enum member_state state;
     bool leaves; /* LEAVE has come; the answer to what is under way comes first */
     bool checks; /* IN: the node is being read */
-    bool stands; /* a node of its name may stand, as a create has shown, and nobody knows whose */
+    bool stands; /* a create has shown that a node of its name may stand, and nobody knows whose */
     bool later;  /* the timer reads the own node again */
-    uint64_t czxid;  /* from IN to the end: of the own node; WAITING: of the other one */
+    /* WAITING: of the node that it waits for; from IN to the end: of the own node */
+    uint64_t czxid;
     int32_t version; /* IN: of the own node's data, as far as is known */
     uint32_t wanted; /* the generation of the newest data: 1 and up */
     uint32_t sent;   /* the generation in the CREATE or SET under way */
     uint32_t written;
     uint32_t denied; /* the newest generation that the server refused */
     bool sets;       /* a SET is under way */
-    int64_t settles; /* CLOCK_BOOTTIME ns: until then a create or set that was not answered may
+    int64_t settles; /* CLOCK_BOOTTIME, ns: until then a create or set that was not answered may
                         still be done */
     uint32_t seen;   /* the connection on which the node was last the own one; 0: unknown */
     int64_t back_off_ms;

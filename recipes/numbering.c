@@ -66,7 +66,7 @@ static void numbering_list(struct numbering *n, struct machine_actions *out)
     machine_ask(out, STORE_LIST, NUMBERING_DIRECTORY);
 }
 
-/* Waits for as many answers as left says. */
+/* Begins READING, which ends after that many answers. */
 static void numbering_read_next(struct numbering *n, uint32_t left)
 {
     n->state = NUMBERING_READING;
@@ -90,6 +90,8 @@ static void numbering_on_listed(struct numbering *n, const struct machine_event 
         machine_ask(out, STORE_GET, NUMBERING_BEFORE + shown->count - 1)->also = true;
 }
 
+/* Goes on when all reads are answered: waits for a node without numbers, reads all that are not
+ * known, or sets the own numbers. */
 static void numbering_ask_next(struct numbering *n, struct machine_actions *out)
 {
     if (n->who != NUMBERING_NOBODY) {
@@ -104,8 +106,9 @@ static void numbering_ask_next(struct numbering *n, struct machine_actions *out)
     }
 }
 
-/* A node that is gone by now uses no number. The first node that becomes known is the one right
- * before the own node, and only its ceiling covers all before the own node. */
+/* Counts a node whose numbers are known. A node that is gone has none. The first node of which this
+ * is called is the one right before the own node, and only that node's ceiling covers all before
+ * the own node. */
 static void numbering_learn(struct numbering *n, const struct machine_event *ev,
                             const struct numbering_moment *shown)
 {

@@ -1,4 +1,4 @@
-/* From the admission of a contender to its numbers. The data of the nodes before it tell which
+/* How an admitted contender gets its numbers. The data of the nodes before its own tell which
  * numbers are taken.
  *
  *  begin          list           all are known           set
@@ -24,8 +24,9 @@
 enum numbering_state {
     NUMBERING_IDLE,
     NUMBERING_LISTING,
-    NUMBERING_READING, /* the own node, the one right before it, then all the others */
-    NUMBERING_WAITING, /* for one of them to change or go */
+    NUMBERING_READING, /* reading the own node and the node right before it; then all other nodes
+                          before it */
+    NUMBERING_WAITING, /* waits until one of these nodes changes or is deleted */
     NUMBERING_WRITING,
     NUMBERING_NUMBERED,
     NUMBERING_OVER,
@@ -35,40 +36,41 @@ enum numbering_state {
 enum numbering_node {
     NUMBERING_OWN,
     NUMBERING_DIRECTORY,
-    NUMBERING_BEFORE /* the first of those before the own node; the others follow, in their order. A
-                        node that was read with numbers, or is gone, is not read again */
+    NUMBERING_BEFORE /* the first node before the own node; the next numbers are the others. A node
+                        that is gone, or was read with its numbers, is not read again */
 };
 
 enum numbering_verdict {
     NUMBERING_DONE,      /* the own node has its numbers */
     NUMBERING_NODE_GONE, /* the own node is gone: the admission ends */
-    NUMBERING_FAILED     /* .rc */
+    NUMBERING_FAILED     /* a request was refused: .rc */
 };
 
 /* What an answer shows. */
 struct numbering_moment {
-    uint32_t count;   /* LIST: how many are before the own node, and numbered */
-    uint64_t permits; /* that all of them have */
-    bool numbered;    /* GET: it has numbers */
-    int32_t ceiling;  /* of one before: what its data tell; 0: nothing */
+    uint32_t count;   /* LIST: how many contenders with numbers are before the own node */
+    uint64_t permits; /* LIST: how many permits these have together */
+    bool numbered;    /* GET: the node has numbers */
+    int32_t ceiling;  /* GET of a node before the own one: the ceiling in its data; 0: none */
 };
 
 /* All 0 at first. */
 struct numbering {
     enum numbering_state state;
     uint32_t before;  /* how many are before the own node */
-    uint32_t left;    /* READING: how many answers are to come */
-    uint32_t who;     /* the last that has none yet; NUMBERING_NOBODY */
-    uint32_t unknown; /* how many may have numbers that were not read */
+    uint32_t left;    /* READING: how many answers are still to come */
+    uint32_t who;     /* the last node that has no numbers yet; NUMBERING_NOBODY: none is known */
+    uint32_t unknown; /* how many nodes before the own one may have numbers that were not read */
     int32_t version;  /* of the own node, as read */
-    uint64_t permits; /* that they have, while nothing was read of any */
-    int32_t first;    /* all have lower numbers; 0: that is not known */
+    uint64_t permits; /* the permits of all before; 0 when one of them was read */
+    int32_t first;    /* all contenders before have lower numbers; 0: that is not known */
 };
 
 #define NUMBERING_NOBODY UINT32_MAX
 
-/* The step sets the node to numbers from .first on that no contender before it has, as was read.
- * The set asks for the version that was read. MACHINE_EV_STOP is the end of the admission. */
+/* Takes an event. The set gives the own node numbers from .first on that no contender before it
+ * has, as was read. It asks for the version that was read. MACHINE_EV_STOP is the end of the
+ * admission. */
 void numbering_step(struct numbering *n, const struct machine_event *ev,
                     const struct numbering_moment *shown, struct machine_actions *out);
 
@@ -77,8 +79,8 @@ bool numbering_invariant(const struct numbering *n);
 bool numbering_may_move(enum numbering_state from, enum numbering_state to);
 const char *numbering_state_name(enum numbering_state state);
 
-/* Chooses count numbers, the lowest from first on that are not used. Returns the number below which
- * all of them are; 0: there are not that many. */
+/* Stores in ret the lowest count numbers from first on that are not used. Returns the number below
+ * which these and all used ones are; 0: the numbers do not suffice. */
 int32_t numbering_choose(const int32_t *used, size_t used_count, int32_t first, int32_t *ret,
                          size_t count);
 

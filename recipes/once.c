@@ -7,10 +7,10 @@
 
 /* ---- the record ---- */
 
-/* Instants are below that, so that sums of some of them are good. */
+/* The limit of instants. The sum of a few of them does not overflow. */
 #define ONCE_INSTANT_MAX (UINT64_MAX / 8)
 
-/* Reads a space at *at and the number that follows, and moves *at past them. */
+/* Reads a space at *at and the number after it, and moves *at past both. */
 static bool once_read_number(const char *data, size_t length, size_t *at, uint64_t *ret)
 {
     size_t i = *at;
@@ -81,7 +81,8 @@ bool once_is_foreign(const struct once_record *r, const char *series, int32_t of
 
 /* ---- when it is due ---- */
 
-/* A record that was made without a period counts as the first run. */
+/* Returns when the next run is due. A record that was made without a period counts as the first
+ * run. */
 static uint64_t once_due(const struct once_plan *p, const struct once_record *r)
 {
     return r->due != 0 ? r->due : r->begun + p->period_ms;
@@ -113,8 +114,8 @@ uint64_t once_next_due(const struct once_plan *p, const struct once_record *r, u
     return due + (late / p->period_ms + 1) * p->period_ms;
 }
 
-/* By the last instant that has a run, and the one that the caller is here for. */
-static enum once_jump once_missed(const struct once_moment *m)
+/* Compares the last instant that has had a run with the one that the caller is here for. */
+static enum once_jump once_jumped_by_calendar(const struct once_moment *m)
 {
     if (!m->record || m->foreign || m->record->instant == m->aim->instant)
         return ONCE_STEADY;
@@ -185,13 +186,15 @@ static void once_end(struct once *o, struct machine_actions *out, enum once_verd
 
 /* ---- what is asked ---- */
 
-/* Watches the record, since another caller may run the work while this one is in line. */
-static void once_watch(struct machine_actions *out, enum store_kind verb)
+/* Reads the record with a watch, since another caller may run the work while this one waits for the
+ * lock. */
+static void once_read_with_watch(struct machine_actions *out, enum store_kind verb)
 {
     machine_ask(out, verb, ONCE_RECORD)->watch = true;
 }
 
-/* The read comes after a sync, so that it sees a reset that returned before the call began. */
+/* Begins to read, or to reset. The read comes after a sync, so it sees a reset that returned before
+ * the call began. */
 static void once_begin(struct once *o, struct machine_actions *out)
 {
     once_move(o, ONCE_READING);
@@ -204,6 +207,7 @@ static void once_begin(struct once *o, struct machine_actions *out)
     machine_ask(out, STORE_GET, ONCE_RECORD)->also = true;
 }
 
+/* Contends for the lock. seen: the mzxid of the record; 0: there is none. */
 static void once_queue(struct once *o, struct machine_actions *out, uint64_t seen)
 {
     once_move(o, ONCE_QUEUED);
@@ -211,6 +215,7 @@ static void once_queue(struct once *o, struct machine_actions *out, uint64_t see
     machine_tell(out, ONCE_ENTER, STORE_OK);
 }
 
+/* Begins to read and set the own node, to learn the present time. */
 static void once_touch(struct once *o, struct machine_actions *out)
 {
     once_move(o, ONCE_TOUCHING);
@@ -253,8 +258,9 @@ static void once_on_read(struct once *o, const struct machine_event *ev,
         once_queue(o, out, there ? ev->mzxid : 0);
 }
 
-/* The caller is in line: a record that was not there before is that of a run which ended since. If
- * the next instant of a calendar had come by then, the caller may be there for that one. */
+/* Takes a read of the record while the caller waits for the lock. A record that was not there
+ * before is that of a run which ended since. But if the next instant of a calendar had come when
+ * the record was written, the caller may be there for that instant. */
 static void once_on_seen(struct once *o, const struct machine_event *ev,
                          const struct once_moment *m, struct machine_actions *out)
 {
@@ -263,9 +269,9 @@ static void once_on_seen(struct once *o, const struct machine_event *ev,
     if (!there && ev->rc != STORE_NONODE) {
         once_end(o, out, ONCE_REFUSED, ev->rc);
     } else if (there && ev->verb == STORE_STAT) {
-        once_watch(out, STORE_GET);
+        once_read_with_watch(out, STORE_GET);
     } else if (!there && ev->verb == STORE_GET) {
-        once_watch(out, STORE_STAT);
+        once_read_with_watch(out, STORE_STAT);
     } else if (there && (m->odd || m->foreign)) {
         once_end(o, out, m->odd ? ONCE_ODD : ONCE_FOREIGN, STORE_OK);
     } else if (there && ev->mzxid != o->seen &&
@@ -274,8 +280,9 @@ static void once_on_seen(struct once *o, const struct machine_event *ev,
     }
 }
 
-/* The set asks for the version that was read, so it is never applied late, and what another client
- * has written into the node stays. */
+/* Takes the read and the set of the own node, which tell the present time. The set asks for the
+ * version that was read, so it is never applied late, and what another client has written into the
+ * node stays. */
 static void once_on_touched(struct once *o, const struct machine_event *ev,
                             struct machine_actions *out)
 {
@@ -312,7 +319,8 @@ static void once_judge(struct once *o, const struct machine_event *ev, const str
         return;
     }
     o->jumped =
-        m->odd ? ONCE_STEADY : (m->aim ? once_missed(m) : once_jumped(&o->plan, m->record, o->now));
+        m->odd ? ONCE_STEADY
+               : (m->aim ? once_jumped_by_calendar(m) : once_jumped(&o->plan, m->record, o->now));
     o->version = there ? ev->version : -1;
     if (verdict == ONCE_RUN)
         o->next_due = m->aim ? m->aim->next : once_next_due(&o->plan, m->record, o->now);
@@ -338,12 +346,13 @@ static void once_on_answer(struct once *o, const struct machine_event *ev,
 
 /* ---- steps ---- */
 
-/* Takes what the contender tells. While there is one, it tells what a session's end means. */
+/* Takes what the contender tells. As long as there is a contender, it tells, too, what the end of a
+ * session means. */
 static void once_on_contender(struct once *o, const struct machine_event *ev,
                               struct machine_actions *out)
 {
     if (ev->kind == ONCE_EV_WAITS && o->state == ONCE_QUEUED) {
-        once_watch(out, STORE_GET);
+        once_read_with_watch(out, STORE_GET);
     } else if (ev->kind == ONCE_EV_FIRST) {
         once_touch(o, out);
     } else if (ev->kind == ONCE_EV_FAILED) {
@@ -363,7 +372,7 @@ void once_step(struct once *o, const struct machine_event *ev, const struct once
     else if (ev->kind == MACHINE_EV_ANSWER)
         once_on_answer(o, ev, m, out);
     else if (ev->kind == MACHINE_EV_FIRED && o->state == ONCE_QUEUED)
-        once_watch(out, STORE_GET);
+        once_read_with_watch(out, STORE_GET);
     else if (ev->kind == MACHINE_EV_STOP)
         once_end(o, out, ONCE_STOPPED, STORE_OK);
     else if (ev->kind == MACHINE_EV_TIMER && o->state == ONCE_SETTLING)

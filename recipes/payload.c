@@ -6,7 +6,7 @@
 
 enum { DIGITS_MAX = 10 };
 
-/* Whether words end at end. */
+/* Whether words are the last bytes of data before end. */
 static bool payload_says(const char *data, size_t end, const char *words)
 {
     const size_t length = strlen(words);
@@ -14,8 +14,9 @@ static bool payload_says(const char *data, size_t end, const char *words)
     return end >= length && memcmp(data + end - length, words, length) == 0;
 }
 
-/* Returns where the digits begin that end at end, and the number that they are; -1: it is none. */
-static size_t payload_digits(const char *data, size_t end, int64_t *ret_number)
+/* Returns where the digits before end begin. *ret_number: the number that they are; -1: there is
+ * none. */
+static size_t payload_read_digits(const char *data, size_t end, int64_t *ret_number)
 {
     size_t at = end;
 
@@ -27,21 +28,22 @@ static size_t payload_digits(const char *data, size_t end, int64_t *ret_number)
     return at;
 }
 
-/* The same of a number after a space, which counts too. */
-static size_t payload_after_space(const char *data, size_t end, int64_t *ret_number)
+/* Returns where the space before a number begins that ends at end. *ret_number: as in
+ * payload_read_digits(). */
+static size_t payload_read_after_space(const char *data, size_t end, int64_t *ret_number)
 {
-    const size_t at = payload_digits(data, end, ret_number);
+    const size_t at = payload_read_digits(data, end, ret_number);
 
     if (*ret_number > INT32_MAX || at == 0 || data[at - 1] != ' ')
         *ret_number = -1;
     return *ret_number < 0 ? end : at - 1;
 }
 
-/* A number is written in one way only. */
+/* Reads the line of a transaction, if the data end with one. A number has no leading 0. */
 static void payload_read_transaction(struct payload *p, const char *data, size_t length)
 {
     int64_t number;
-    const size_t at = payload_digits(data, length, &number);
+    const size_t at = payload_read_digits(data, length, &number);
 
     p->with_numbers = length;
     if (number < 0 || number > UINT32_MAX || data[at] == '0' ||
@@ -55,7 +57,8 @@ static void payload_read_transaction(struct payload *p, const char *data, size_t
 static size_t payload_read_ceiling(const char *data, size_t length, int32_t *ret_ceiling)
 {
     int64_t number;
-    const size_t at = payload_after_space(data, length, &number) + 1; /* the words have the space */
+    const size_t at =
+        payload_read_after_space(data, length, &number) + 1; /* the words have the space */
 
     *ret_ceiling = 0;
     if (number <= 0 || !payload_says(data, at, NUMBERING_CEILING))
@@ -74,7 +77,7 @@ struct payload payload_read(const char *data, size_t length)
     payload_read_transaction(&p, data, length);
     size_t at = payload_read_ceiling(data, p.with_numbers, &ceiling);
     for (;; count++) {
-        at = payload_after_space(data, at, &number);
+        at = payload_read_after_space(data, at, &number);
         if (number < 0)
             break;
     }
@@ -94,7 +97,7 @@ void payload_numbers(const char *data, const struct payload *p, int32_t *ret)
     size_t at = payload_read_ceiling(data, p->with_numbers, &ceiling);
 
     for (size_t i = 0; i < p->numbers; i++) {
-        at = payload_after_space(data, at, &number);
+        at = payload_read_after_space(data, at, &number);
         ret[i] = (int32_t)number;
     }
 }

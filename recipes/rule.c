@@ -10,11 +10,12 @@ int rule_compare(int32_t a, int32_t b)
     return (a > b) - (a < b);
 }
 
-/* Returns the key by which a contender with that number is ordered, seen from our own. The last
- * number that there is comes after all lower ones. But beside a low number of our own it came
- * before the directory's numbers began anew: half of all numbers do not pass while one contender
- * stands. */
-static int64_t key_beside(int32_t number, int32_t own)
+/* Returns the key by which a contender with that number is ordered, seen from our own number. The
+ * key is the number, with one exception. If our own number is low, a contender with INT32_MAX is
+ * ordered first: it is older than the restart of the directory's numbers. It cannot be younger than
+ * we are, because half of all numbers do not pass while one contender stands. INT64_MIN stays free,
+ * as rule_place() begins with it. */
+static int64_t key_seen_from(int32_t number, int32_t own)
 {
     return number == INT32_MAX && own < INT32_MAX / 2 ? INT64_MIN + 1 : number;
 }
@@ -31,8 +32,8 @@ enum {
 };
 
 /* A row says what others see of a contender, and which kinds it waits for. Libraries whose names
- * are alike, or one library with other options, share a row: it has each kind that any of them may
- * wait for. tests/interop/sees.sh shows it. */
+ * are alike share a row, and so does one library with several options: the row has each kind for
+ * which any of them may wait. tests/interop/sees.sh shows it. */
 static const struct {
     enum child_kind kind;
     unsigned makers; /* the makers whose names show this rule; 0: none's do */
@@ -87,8 +88,8 @@ bool rule_is_shared(enum child_kind kind)
 }
 
 /* Counts a child that stands before the contender of that rule. */
-static void see_ahead(struct place *place, const struct child *child, enum rule rule, int64_t key,
-                      int64_t *nearest)
+static void rule_count_ahead(struct place *place, const struct child *child, enum rule rule,
+                             int64_t key, int64_t *nearest)
 {
     if (rule_ignores(rule, child->kind)) {
         place->incompatible = true;
@@ -105,7 +106,9 @@ static void see_ahead(struct place *place, const struct child *child, enum rule 
     }
 }
 
-static void see_own(struct place *place, const struct child *child, int32_t number)
+/* Counts a child of this attempt. The one with the lowest number is found, and all others are
+ * spare. */
+static void rule_count_own(struct place *place, const struct child *child, int32_t number)
 {
     if (place->found)
         place->spare = true;
@@ -118,9 +121,9 @@ static void see_own(struct place *place, const struct child *child, int32_t numb
     place->found = true;
 }
 
-/* Counts a child that waits for a contender of that kind. If it asks for no permits, it waits for
- * all of them. */
-static void see_behind(struct place *place, const struct child *child, enum child_kind kind)
+/* Counts a child that waits for a contender of that kind. A child that is no semaphore's counts as
+ * asking for more permits than any limit has. */
+static void rule_count_behind(struct place *place, const struct child *child, enum child_kind kind)
 {
     if (!rule_waits(child->rule, kind))
         return;
@@ -138,18 +141,18 @@ struct place rule_place(const struct child *children, size_t count, enum rule ru
         if (child->kind == CHILD_FOREIGN)
             continue;
         if (child->own) {
-            see_own(&place, child, number);
+            rule_count_own(&place, child, number);
             continue;
         }
         if (child->old)
             place.spare = true;
-        /* Curator's writer and reader of one owner may have the same number. A number that is equal
-         * to ours can only be a forgery: to be safe, we wait for it. */
-        const int64_t key = key_beside(child->number, number);
+        /* A writer and a reader of Curator may have the same number, if they have one owner.
+         * Whoever else has our number has forged it: to be safe, we wait for that child. */
+        const int64_t key = key_seen_from(child->number, number);
         if (key > number)
-            see_behind(&place, child, rule_kind(rule));
+            rule_count_behind(&place, child, rule_kind(rule));
         else
-            see_ahead(&place, child, rule, key, &nearest);
+            rule_count_ahead(&place, child, rule, key, &nearest);
     }
     return place;
 }

@@ -9,18 +9,18 @@
 
 /* What others see of a contender: the word in its name. */
 enum child_kind {
-    CHILD_FOREIGN, /* no contender */
-    CHILD_LOCK,    /* a lock, or a candidate of a selector's election */
-    CHILD_LATCH,   /* a candidate of a latch's election */
-    CHILD_APACHE,  /* a lock of Apache's own recipes */
-    CHILD_RUBY,    /* a lock of zk-ruby that is held alone */
-    CHILD_READ,    /* a read-write lock's readers and writers */
-    CHILD_WRITE,
-    CHILD_LEASE,      /* a semaphore's */
-    CHILD_LATER,      /* ours by its form, but of no kind that this version knows */
-    CHILD_KAZOO,      /* a lock, or a writer of kazoo's read-write lock */
-    CHILD_KAZOO_READ, /* a reader of kazoo's read-write lock */
-    CHILD_RUBY_SHARED,
+    CHILD_FOREIGN,     /* no contender */
+    CHILD_LOCK,        /* a lock, or a candidate of a selector's election */
+    CHILD_LATCH,       /* a candidate of a latch's election */
+    CHILD_APACHE,      /* a lock of Apache's own recipes */
+    CHILD_RUBY,        /* a lock of zk-ruby that is held alone */
+    CHILD_READ,        /* a reader of a read-write lock */
+    CHILD_WRITE,       /* a writer of one */
+    CHILD_LEASE,       /* a contender of a semaphore */
+    CHILD_LATER,       /* ours by its form, but of no kind that this version knows */
+    CHILD_KAZOO,       /* a lock, or a writer of kazoo's read-write lock */
+    CHILD_KAZOO_READ,  /* a reader of kazoo's read-write lock */
+    CHILD_RUBY_SHARED, /* a lock of zk-ruby that is held with others */
     CHILD_KINDS
 };
 
@@ -40,13 +40,13 @@ enum name_maker {
 enum rule {
     RULE_NONE,
     RULE_LOCK,      /* a lock of ours */
-    RULE_SELECTOR,  /* the same, if it is not to be beside Apache's locks */
-    RULE_OWN_KAZOO, /* the same, if its name is like kazoo's, so that Apache's do not see it */
+    RULE_SELECTOR,  /* a lock of ours that Apache's locks must not stand beside */
+    RULE_OWN_KAZOO, /* a lock of ours with a name like kazoo's, which Apache's locks do not see */
     RULE_READ,
     RULE_WRITE,
     RULE_LATCH,
     RULE_LEASE,
-    RULE_LATER, /* a contender of a later version: nobody knows */
+    RULE_LATER, /* a contender of a later version: nobody knows whom it waits for */
     RULE_CURATOR,
     RULE_CURATOR_READ,
     RULE_CURATOR_WRITE,
@@ -72,14 +72,14 @@ struct child {
     bool retains;     /* its name says that its mutex handle retains: a hint */
 };
 
-/* From this number on the driver warns that the directory's numbers run out. */
+/* From this number on, the driver warns that the directory's numbers will be used up. */
 #define RULE_NUMBER_WARN (INT32_MAX - (1 << 20))
 
 /* The place of a contender in a snapshot. */
 struct place {
     bool present;             /* the own node is in the list: without it the list proves nothing */
     bool spare;               /* there are more nodes of this attempt, to be deleted */
-    bool incompatible;        /* before it stands a contender beside which it cannot hold */
+    bool incompatible;        /* a contender stands before it, beside which it cannot hold */
     uint32_t incompatible_id; /* the id of that contender */
     bool behind;              /* a contender waits for it */
     uint32_t ahead;           /* how many contenders it must wait for */
@@ -87,15 +87,15 @@ struct place {
     bool exhausted; /* a contender ahead has a number that is used up: it may have come last */
     bool retains;   /* the predecessor's name says that it retains */
     uint64_t permits_ahead;  /* of a semaphore: how many permits those ahead ask for */
-    uint64_t permits_behind; /* and how many those ask for who wait for it */
+    uint64_t permits_behind; /* how many permits the contenders that wait for it ask for */
     int32_t own;             /* the lowest number with this attempt's id, if .found */
     uint32_t own_id;         /* the id of that child */
     bool found;
 };
 
-/* Whether the server hands out this number when its numbers are used up. A node of ours that has
- * one is given back at once. Other libraries go by such numbers: a contender with a negative one
- * takes itself for the first, so it counts as before all others. */
+/* Whether the server gives out this number only when its numbers are used up. A node of ours that
+ * has one is deleted at once. Other libraries order contenders by such numbers: a negative one
+ * comes first, so it counts as before all others. */
 bool rule_exhausted(int32_t number);
 
 /* Compares two numbers in queue order: below 0 if a is before b. */
@@ -110,13 +110,13 @@ enum child_kind rule_kind(enum rule rule);
 /* Whether a contender of that rule waits for one of that kind that stands before it. */
 bool rule_waits(enum rule rule, enum child_kind kind);
 
-/* Whether a contender of that rule would hold beside one of that kind, though they do not share: if
- * it is ours, it is refused. */
+/* Whether a contender of that rule would hold beside one of that kind, though the two do not share.
+ * A contender of ours is refused then. */
 bool rule_ignores(enum rule rule, enum child_kind kind);
 
-/* Whether several contenders of a lock with that kind may hold together: of a read-write lock. In
- * its line a reader may come in with the number of a writer of Curator that has gone, so only a
- * list tells who is next. */
+/* Whether that kind is one of a read-write lock, where several contenders may hold together. There
+ * a reader may get the number of a writer of Curator that has gone, so only a list tells who is
+ * next. */
 bool rule_is_shared(enum child_kind kind);
 
 /* Returns the place of the contender of that rule with that number. */

@@ -4,7 +4,7 @@
 
 #define BIT(state) (1U << (state))
 
-/* Each begins anew with the next session, and so moves to itself. */
+/* With the next session a state begins again, and so moves to itself. */
 static const struct {
     const char *name;
     uint32_t next;
@@ -107,7 +107,7 @@ static void snapshot_begin(struct snapshot *s, const struct snapshot_moment *m,
         machine_ask(out, STORE_SYNC, SNAPSHOT_DIRECTORY);
     } else if (s->goal == SNAPSHOT_ASK) {
         snapshot_ask(s, m, out);
-    } else if (s->state == SNAPSHOT_REMOVING) {
+    } else if (s->state == SNAPSHOT_REMOVING) { /* a remove of the session before */
         snapshot_end(s, out, SNAPSHOT_UNKNOWN, STORE_OK);
     } else {
         snapshot_move(s, SNAPSHOT_REMOVING);
@@ -115,9 +115,10 @@ static void snapshot_begin(struct snapshot *s, const struct snapshot_moment *m,
     }
 }
 
-/* Nothing more is asked of one of the contenders. */
-static void snapshot_count(struct snapshot *s, const struct snapshot_moment *m,
-                           struct machine_actions *out)
+/* Counts a contender of which nothing more is asked. After the last one, the snapshot ends, or
+ * begins again. */
+static void snapshot_count_answered(struct snapshot *s, const struct snapshot_moment *m,
+                                    struct machine_actions *out)
 {
     if (--s->left > 0)
         return;
@@ -127,7 +128,8 @@ static void snapshot_count(struct snapshot *s, const struct snapshot_moment *m,
         snapshot_end(s, out, SNAPSHOT_DONE, STORE_OK);
 }
 
-/* To ask twice does no harm. A contender that has left has given way. */
+/* Takes the answer of a contender that is asked. A change of its data is answered by another try:
+ * to ask twice does no harm. A contender that has left has given way. */
 static void snapshot_on_asked(struct snapshot *s, const struct machine_event *ev,
                               const struct snapshot_moment *m, struct machine_actions *out)
 {
@@ -140,7 +142,7 @@ static void snapshot_on_asked(struct snapshot *s, const struct machine_event *ev
     } else if (ev->rc == STORE_BADVERSION) {
         machine_ask(out, STORE_GET, ev->node)->also = true;
     } else {
-        snapshot_count(s, m, out);
+        snapshot_count_answered(s, m, out);
     }
 }
 
@@ -160,7 +162,7 @@ static void snapshot_on_answer(struct snapshot *s, const struct machine_event *e
         snapshot_on_asked(s, ev, m, out);
     } else if (s->state == SNAPSHOT_READING) {
         s->again |= left && s->goal == SNAPSHOT_OF_FIRST;
-        snapshot_count(s, m, out);
+        snapshot_count_answered(s, m, out);
     } else if (s->state == SNAPSHOT_LISTING && (!m->needs_limit || s->has_limit)) {
         snapshot_read(s, m, out);
     } else if (s->state == SNAPSHOT_LISTING) {

@@ -9,10 +9,10 @@
  *    ├────> ASKING ──────all have the word, or have left──────────┘ │
  *    └────> REMOVING ──answered──────────────────────────────────────┘
  *
- * In the next session all is asked anew, but for a removal: whose node it is, is looked at before
- * each try. A limit is followed by another list, so that no list is older than it. The word is set
- * for any version, as by Curator's Revoker, but for what Curator does not have: numbers stand below
- * the word, so they are read first, and again if they were changed. */
+ * In the next session all is asked again, but for a removal: before each try, the caller looks
+ * again whose node it is. The list comes again after the limit, so no list is older than the limit.
+ * The word is set for any version, as by Curator's Revoker. Numbers stand after the word, and
+ * Curator has none: so they are read first, and again if they were changed. */
 #ifndef RECIPES_SNAPSHOT_H
 #define RECIPES_SNAPSHOT_H
 
@@ -20,7 +20,7 @@
 
 enum snapshot_goal {
     SNAPSHOT_OF_ALL,
-    SNAPSHOT_OF_FIRST, /* as a sync and a list show it */
+    SNAPSHOT_OF_FIRST, /* the first contender of a list that follows a sync */
     SNAPSHOT_ASK,
     SNAPSHOT_REMOVE /* the only contender that is known */
 };
@@ -39,22 +39,23 @@ enum snapshot_state {
 
 enum snapshot_node {
     SNAPSHOT_DIRECTORY,
-    SNAPSHOT_CONTENDER,         /* this number and the next: those of the list; the driver leaves
-                                   out those of which nothing is to be asked */
-    SNAPSHOT_NUMBERED = 1 << 28 /* the same, to be asked: those that have numbers */
+    SNAPSHOT_CONTENDER, /* this number and the next ones: the contenders of the list; the driver
+                           leaves out those of which nothing is asked */
+    /* ASK: the same contenders, but those alone whose nodes have numbers */
+    SNAPSHOT_NUMBERED = 1 << 28
 };
 
 enum snapshot_verdict {
     SNAPSHOT_DONE,
-    SNAPSHOT_UNKNOWN, /* whether it was removed */
-    SNAPSHOT_FAILED,  /* .rc */
+    SNAPSHOT_UNKNOWN, /* it is not known whether the node was removed */
+    SNAPSHOT_FAILED,  /* a request was refused: .rc */
     SNAPSHOT_STOPPED
 };
 
 /* What the driver knows when it delivers an event. */
 struct snapshot_moment {
     uint32_t count;   /* how many contenders are known */
-    uint32_t left;    /* of how many of them something is to be asked */
+    uint32_t left;    /* of how many of them something is asked */
     bool needs_limit; /* LIST: there are leases of ours */
 };
 
@@ -62,9 +63,9 @@ struct snapshot_moment {
 struct snapshot {
     enum snapshot_goal goal;
     enum snapshot_state state;
-    bool has_limit; /* this list comes after it */
-    bool again;     /* the first one has left before it was read */
-    uint32_t left;  /* contenders of which something is asked */
+    bool has_limit; /* the limit was read before this list */
+    bool again;     /* the first contender has left before it was read: list again */
+    uint32_t left;  /* how many contenders are still to answer */
 };
 
 void snapshot_step(struct snapshot *s, const struct machine_event *ev,

@@ -39,7 +39,7 @@ static bool transaction_is_asked(const struct transaction *t)
     return transaction_is_in(t, BIT(TX_SENT) | BIT(TX_RESENT) | BIT(TX_SEALING));
 }
 
-/* Whether a sending may still be applied, or have been, though nothing is awaited from it. */
+/* Whether a sending whose answer was lost may have been applied, or may yet be. */
 static bool transaction_is_doubtful(const struct transaction *t)
 {
     return transaction_is_in(t, BIT(TX_DOUBTING) | BIT(TX_RESENT) | BIT(TX_SEALING) |
@@ -268,8 +268,8 @@ static enum user transaction_find_user(const struct transaction *t, const struct
     return number == t->number ? OWN : OTHER;
 }
 
-/* Goes on after a read that does not show the version as used up. An answer may have shown that
- * (.version). */
+/* Goes on after a read that does not show that the version is used up. An answer before it may have
+ * shown so: then .version is above .asked. */
 static void transaction_try_again(struct transaction *t, const struct machine_event *ev,
                                   const struct transaction_moment *now, struct machine_actions *out)
 {
@@ -354,7 +354,8 @@ static void transaction_on_stop(struct transaction *t, const struct machine_even
         transaction_tell(t, out, t->state == TX_READING ? TX_TOLD_LATE : TX_TOLD_UNKNOWN);
 }
 
-/* Handles the end of the session. There is another one, or none. */
+/* Handles the end of the session, whether another one follows or not. The node is gone with it. A
+ * transaction that was sent and not answered may have been applied, so it ends as unknown. */
 static void transaction_on_session(struct transaction *t, const struct machine_event *ev,
                                    struct machine_actions *out)
 {

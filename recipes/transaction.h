@@ -20,8 +20,9 @@
 
 enum transaction_state {
     TX_IDLE,     /* nothing of the last transaction will be sent again */
-    TX_READING,  /* reading which version the node has: no sending of it can be applied */
-    TX_SENT,     /* sent: no other sending of it can be applied */
+    TX_READING,  /* reading which version the node has: no sending of the transaction can be applied
+                  */
+    TX_SENT,     /* sent: no other sending of the transaction can be applied */
     TX_DOUBTING, /* an answer was lost: reading whose set came next */
     TX_RESENT,   /* sent once more, for the same version */
     TX_SEALING,  /* refused while an earlier sending may come: the seal takes its version */
@@ -33,11 +34,11 @@ enum transaction_verdict {
     TX_TOLD_APPLIED,
     TX_TOLD_REFUSED, /* .rc, .failed; like the next two: not applied, and never will be */
     TX_TOLD_LOST,    /* the grant is lost */
-    TX_TOLD_LATE,    /* the time was over */
+    TX_TOLD_LATE,    /* the caller's time was over */
     TX_TOLD_UNKNOWN,
     /* the last verdict: the next transaction may begin */
     TX_ENDED,
-    TX_ENDED_GONE /* the same, and there is no node any more */
+    TX_ENDED_GONE /* the last verdict, and there is no node any more */
 };
 
 /* What the driver knows when it delivers an event. */
@@ -63,7 +64,7 @@ struct transaction {
     bool release;
     bool told;
     uint32_t failures;
-    int32_t asked;    /* the version for which all its sendings were that may still be applied */
+    int32_t asked;    /* the version that each sending which may still be applied asks for */
     uint32_t number;  /* 0: it was never sent */
     uint32_t seal;    /* the number of its seal; 0: that was never sent */
     enum store_rc rc; /* what was refused, for TX_TOLD_REFUSED */

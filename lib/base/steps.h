@@ -1,25 +1,27 @@
-/* The steps of a machine that has no driver (docs/design/driver.md): what it hears in the midst of
- * a step waits for the end of that step. */
+/* The steps of a machine that has no driver (docs/design/driver.md). An event that comes in the
+ * midst of a step waits for the end of that step. The caller holds the lock that guards the
+ * machine. */
 #ifndef LIB_STEPS_H
 #define LIB_STEPS_H
 
 #include <glib.h>
 #include <stdbool.h>
 
-/* Lives on the stack of the function that steps. Until that is through, the machine's owner has a
- * pointer to it, and otherwise NULL. */
+/* The events that wait. The struct is on the stack of the function that steps. The machine's owner
+ * has a pointer to it during the steps, and otherwise NULL. */
 struct steps {
     GQueue waiting; /* copies of events */
 };
 
-/* A copy of the event waits. */
+/* Adds a copy of the event, which waits. */
 void steps_put_off(struct steps *s, const void *event, gsize size);
 
-/* Stores the first event that has waited. */
+/* Removes the first event that waits, and stores it. */
 void steps_take(struct steps *s, void *event, gsize size);
 
-/* False: the machine is in a step, and the event waits. True: the caller steps the machine by this
- * event, and then by each that steps_next() stores. A retained lock begins so: it costs no call. */
+/* Begins a step. Returns false if the machine is in one already: then the event waits. Otherwise
+ * the caller steps the machine with this event, and then with each that steps_next() stores. It is
+ * inline, so that it costs a retained lock no call. */
 static inline bool steps_begin(struct steps **in, struct steps *here, const void *event, gsize size)
 {
     if (*in) {
@@ -31,7 +33,7 @@ static inline bool steps_begin(struct steps **in, struct steps *here, const void
     return true;
 }
 
-/* False: no event waits, and the machine is in no step. */
+/* Stores the next event. Returns false if none waits: then the machine is in no step. */
 static inline bool steps_next(struct steps **in, void *event, gsize size)
 {
     if ((*in)->waiting.length > 0) {

@@ -6,6 +6,7 @@ static void claim_drop(struct claim *c)
     g_clear_pointer(&c->tenure, tenure_unref);
 }
 
+/* Tells of the end of the hold. If .until_gone, the node is gone, too. */
 static void claim_on_gone(void *context, enum contender_news news)
 {
     struct claim *c = context;

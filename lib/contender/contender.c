@@ -1,3 +1,5 @@
+/* All functions are called with the monitor held, but contender_on_loss_told(), which runs on the
+ * callback thread. */
 #include "contender.h"
 
 #include <stdlib.h>
@@ -17,30 +19,31 @@
 #include "recipes/rule.h"
 
 uint32_t contender_long_queue = LONG_QUEUE;
-unsigned contender_abreast = 32;
+unsigned contender_entering_max = 32;
 
 /* ---- admission: at most 32 contenders of one session enter a path at once ----
  *
- * They enter in the order in which they came. Contenders whose nodes went, with their session or
- * with the directory, enter again before all that came later. The server handles a session's
- * requests in order, so a later contender cannot be granted before an earlier one anyway. Thousands
- * of them under way at once would gain nothing: their requests would fragment memory, and at the
- * server the session's proofs would wait for them. */
+ * They enter in the order in which they came. Contenders whose nodes are gone, with their session
+ * or with the directory, enter again before all that came later. The server handles a session's
+ * requests in order, so a later contender cannot be granted before an earlier one anyway. If
+ * thousands entered at once, nothing would be gained: their requests would fragment memory, and at
+ * the server the session's proofs would wait for them. */
 
-/* INSIDE once admitted; admitted again after its node is lost. */
-enum contender_progress { OUTSIDE, ENTERING, INSIDE };
+/* A contender waits until it is admitted, and enters until it has its place in the queue. If it
+ * loses its node, it begins again. */
+enum contender_progress { UNADMITTED, ENTERING, PLACED };
 
 struct admission {
     char *path; /* GRefString */
     struct contenders *all;
-    unsigned users;    /* the contenders, and the step that admits them */
-    unsigned entering; /* have not found their place yet */
+    unsigned users;    /* the contenders, and admission_admit() while it runs */
+    unsigned entering; /* contenders that are ENTERING */
     uint32_t arrivals;
     bool admitting;
-    GSequence *outside; /* of struct contender, the oldest first; NULL: nobody had to wait yet */
+    GSequence *unadmitted; /* of struct contender, the oldest first; NULL: none had to wait yet */
 };
 
-/* The admission of path, a GRefString, with one more user. */
+/* Returns the admission of path, a GRefString. It has one more user. */
 static struct admission *admission_use(struct contenders *all, char *path)
 {
     struct admission *a = g_hash_table_lookup(all->admissions, path);
@@ -61,30 +64,30 @@ static void admission_unuse(struct admission *a)
         return;
     g_hash_table_remove(a->all->admissions, a->path);
     g_ref_string_release(a->path);
-    g_clear_pointer(&a->outside, g_sequence_free);
+    g_clear_pointer(&a->unadmitted, g_sequence_free);
     g_free(a);
 }
 
 /* ---- memory ---- */
 
-/* Only some have it: thousands may wait, and do without. */
+/* What few contenders need. Thousands may wait, and do without. */
 struct contender_extras {
-    contender_news_fn news; /* NULL: nobody hears them */
-    char *odd_name;         /* of the own node, when it is not what we would call it; or NULL */
-    zkl_error *why;         /* it was aborted for; NULL: it was not */
-    char *touched; /* what the own node's data are, of .touched_length; NULL: the payload */
+    contender_news_fn news; /* NULL: nobody is told */
+    char *odd_name; /* the own node's name, if it is not what the id and number make; or NULL */
+    zkl_error *why; /* why it was aborted; NULL: it was not */
+    char *touched;  /* the data that a touch writes, .touched_length bytes; NULL: the payload */
     int touched_length;
-    GList deadline_link; /* of the session */
-    bool by_deadline;    /* in the session's list of that name */
+    GList deadline_link; /* in contenders.by_deadline */
+    bool by_deadline;    /* .deadline_link is in that list */
 };
 
-/* Thousands of a mutex may wait, and have none of this. */
+/* A contender of a semaphore. Those of a mutex do without .limit, since thousands may wait. */
 struct lease {
     struct contender contender;
     struct permit_limit *limit; /* an rc_box */
 };
 
-/* A limit makes it one of a semaphore, and gets one more reference. */
+/* limit: of a semaphore, which gets one more reference; NULL: it is no semaphore. */
 static struct contender *contender_new(struct permit_limit *limit)
 {
     if (!limit)
@@ -94,7 +97,7 @@ static struct contender *contender_new(struct permit_limit *limit)
     return &lease->contender;
 }
 
-/* NULL: c is of no semaphore. */
+/* Returns NULL if c is not a semaphore's. */
 static struct permit_limit *contender_limit(const struct contender *c)
 {
     const bool has = c->machine.rule == RULE_LEASE && !c->machine.counts;
@@ -102,17 +105,18 @@ static struct permit_limit *contender_limit(const struct contender *c)
     return has ? ((const struct lease *)c)->limit : NULL;
 }
 
-static void contender_free_extras(struct contender_extras *h)
+static void contender_free_extras(struct contender_extras *extras)
 {
-    if (!h)
+    if (!extras)
         return;
-    g_free(h->odd_name);
-    g_free(h->why);
-    g_free(h->touched);
-    g_free(h);
+    g_free(extras->odd_name);
+    g_free(extras->why);
+    g_free(extras->touched);
+    g_free(extras);
 }
 
-/* No node of the present id is to stay, and one may be made late. */
+/* A create whose answer was lost may still make a node of the present id. Such a node is looked for
+ * and deleted. */
 static void contender_look_for_late(struct contender *c)
 {
     if (c->unsure > 0)
@@ -146,11 +150,11 @@ static struct contender_extras *contender_get_extras(struct contender *c)
     return c->extras;
 }
 
-/* ---- what the own node is called: of thousands that wait none keeps a path, since its id and the
- * number that the server gave say it all ---- */
+/* ---- the own node's name: thousands wait, so none stores a path; its id and number give the name
+ * ---- */
 
-/* Each entry has an id of its own. Nodes with the id of the one before are removed wherever they
- * are seen. */
+/* Takes a new id for the next node. Nodes with the id before are deleted wherever a list shows
+ * them. */
 static void contender_new_id(struct contender *c)
 {
     char *id = layout_new_id(rule_kind(c->machine.rule), c->retains);
@@ -166,12 +170,13 @@ static char *contender_child_path(const struct contender *c, const char *name)
     return g_strconcat(c->admission->path, "/", name, NULL);
 }
 
-/* Without the number. */
+/* Returns the name without the number: the server appends that. */
 static char *contender_new_name(const struct contender *c)
 {
     return layout_name(rule_kind(c->machine.rule), c->id, c->rank);
 }
 
+/* Returns the path for a create: the server appends the number. */
 static char *contender_new_node(const struct contender *c)
 {
     char *name = contender_new_name(c), *path = contender_child_path(c, name);
@@ -190,7 +195,6 @@ static char *contender_numbered(const struct contender *c, int32_t number)
     return name;
 }
 
-/* While it is of the present id. */
 static char *contender_name(const struct contender *c)
 {
     if (c->extras && c->extras->odd_name)
@@ -206,8 +210,8 @@ static char *contender_node(const struct contender *c)
     return path;
 }
 
-/* Notes the name of the own node, and returns its number. Anybody who knows our id can give it to a
- * node with an odd name. */
+/* Stores the name of the own node, and returns its number. The name may be odd: whoever knows our
+ * id can create a node that has it. */
 static int32_t contender_set_node(struct contender *c, const char *name)
 {
     struct child child;
@@ -234,8 +238,8 @@ static const char *contender_base(const char *path)
 
 /* ---- what a list shows ---- */
 
-/* Once for a directory and a matter. */
-static bool contender_has_news(const struct contender *c, const char *matter)
+/* Whether this is the first time that matter is to be logged of the directory. */
+static bool contender_is_first_log(const struct contender *c, const char *matter)
 {
     GHashTable *logged = contender_session(c)->logged;
 
@@ -243,8 +247,8 @@ static bool contender_has_news(const struct contender *c, const char *matter)
     return g_hash_table_add(logged, g_strconcat(matter, c->admission->path, NULL));
 }
 
-/* A child of a kind that does not wait for us, nor do we for it, is more often a mistake than
- * meant. */
+/* Logs a child that does not wait for us, and for which we do not wait. Such a child is mostly a
+ * mistake. */
 static void contender_log_unrelated(const struct contender *c, const struct child *child,
                                     const char *name)
 {
@@ -252,10 +256,10 @@ static void contender_log_unrelated(const struct contender *c, const struct chil
     const char *directory = c->admission->path,
                *path = session_path(contender_session(c), directory);
 
-    if (child->kind == CHILD_FOREIGN && contender_has_news(c, "foreign ")) {
+    if (child->kind == CHILD_FOREIGN && contender_is_first_log(c, "foreign ")) {
         log_line(log, ZKL_LOG_INFO, "foreign-node", path,
                  "%s: ignoring \"%.100s\", which is not a contender", directory, name);
-    } else if (child->kind != CHILD_FOREIGN && contender_has_news(c, "unrelated ")) {
+    } else if (child->kind != CHILD_FOREIGN && contender_is_first_log(c, "unrelated ")) {
         char *text = layout_incompatible(name);
         log_line(log, ZKL_LOG_WARN, "incompatible-node", path,
                  "%s: %s: its recipe does not wait for the contenders here", directory, text);
@@ -268,7 +272,7 @@ static bool contender_is_own(const struct contender *c, const char *name)
     return name_has_id(name, strlen(name), c->id, strlen(c->id));
 }
 
-/* The node is of the entry before. */
+/* Whether the node has the id before the present one. */
 static bool contender_is_old(const struct contender *c, const char *name)
 {
     return c->old_id && name_has_id(name, strlen(name), c->old_id, strlen(c->old_id));
@@ -286,7 +290,7 @@ static void contender_parse_child(const struct contender *c, const char *name, u
         contender_log_unrelated(c, child, name);
 }
 
-/* To be freed. */
+/* Returns what the names of a list say, to be freed. */
 static struct child *contender_parse(const struct contender *c, const struct machine_event *ev)
 {
     struct child *children = g_new0(struct child, ev->count);
@@ -296,8 +300,8 @@ static struct child *contender_parse(const struct contender *c, const struct mac
     return children;
 }
 
-/* Returns the path of a listed child. NULL if it is not of this attempt, or if it is the own node
- * and only spare ones are meant. */
+/* Returns the path of a listed child. Returns NULL if the child is not of this attempt; or, if
+ * spare, when it is the own node. */
 static char *contender_listed_path(const struct contender *c, const char *name, bool spare)
 {
     if (!contender_is_own(c, name) && !contender_is_old(c, name))
@@ -310,8 +314,8 @@ static char *contender_listed_path(const struct contender *c, const char *name, 
 
 /* ---- the limit of a semaphore: what its handle knows ---- */
 
-/* Before a semaphore's contender enters: tells its machine how many permits it asks for, and the
- * limit as the handle knows it. A zxid that another session has read does not count. */
+/* Tells the machine of a semaphore's contender, before it enters, how many permits it asks for, and
+ * the limit that the handle knows. A zxid that another session has read does not count. */
 static void contender_use_limit(struct contender *c)
 {
     const struct permit_limit *limit = contender_limit(c);
@@ -322,7 +326,8 @@ static void contender_use_limit(struct contender *c)
     c->machine.limit_zxid = limit->session == contender_session(c)->id ? limit->zxid : 0;
 }
 
-/* The limit that an answered read of the directory shows, which is known from now on; 0: none. */
+/* Returns the limit that an answered read of the directory shows, and stores it for the handle; 0:
+ * none. */
 static int32_t contender_take_limit(const struct contender *c, const struct machine_event *ev)
 {
     struct permit_limit *limit = contender_limit(c);
@@ -338,8 +343,8 @@ static int32_t contender_take_limit(const struct contender *c, const struct mach
 
 /* ---- the driver's table: what the machine sees ---- */
 
-/* Whether the directory has no data of others: only what a leader has proclaimed, or the name of a
- * former head (head_hint.h), or nothing. */
+/* Whether the directory's data are nothing, what a leader has proclaimed, or the name of a former
+ * head (head_hint.h). Data that others wrote are none of these. */
 static bool contender_is_unused(const struct machine_event *ev)
 {
     uint64_t token;
@@ -349,14 +354,15 @@ static bool contender_is_unused(const struct machine_event *ev)
            observe_data(ev->data, ev->length, &token, &at);
 }
 
-/* Somebody else may have written there: it is what the next touch writes. */
+/* Keeps what a read of the own node found, for the next touch. Somebody else may have written
+ * there. */
 static void contender_keep_touched(struct contender *c, const struct machine_event *ev)
 {
-    struct contender_extras *h = contender_get_extras(c);
+    struct contender_extras *extras = contender_get_extras(c);
 
-    g_free(h->touched);
-    h->touched = g_strndup(ev->data ? ev->data : "", ev->length);
-    h->touched_length = (int)ev->length;
+    g_free(extras->touched);
+    extras->touched = g_strndup(ev->data ? ev->data : "", ev->length);
+    extras->touched_length = (int)ev->length;
 }
 
 static void contender_see_data(struct contender *c, const struct machine_event *ev,
@@ -393,6 +399,7 @@ static void contender_see_created(struct contender *c, const struct machine_even
         m->parents = path_count_above(c->admission->path);
 }
 
+/* Fills in what an answer shows. */
 static void contender_see(struct contender *c, const struct machine_event *ev,
                           struct attempt_moment *m)
 {
@@ -425,7 +432,7 @@ static void contender_step(struct driver *d, const struct machine_event *ev,
     g_free((void *)(uintptr_t)m.children);
 }
 
-/* ---- what it asks about ---- */
+/* ---- the driver's table: the paths and data of requests ---- */
 
 static char *contender_path(struct driver *d, unsigned node)
 {
@@ -458,7 +465,7 @@ static char *contender_hint(const struct contender *c)
     return hint;
 }
 
-/* The data of the directory when it is made. */
+/* Returns the data with which the directory is made; NULL: none. */
 static char *contender_limit_text(const struct contender *c)
 {
     const struct permit_limit *limit = contender_limit(c);
@@ -497,7 +504,7 @@ static char *contender_data(struct driver *d, unsigned node, int *ret_length)
     return text;
 }
 
-/* The own node was deleted, or is gone with its session. */
+/* Gives the next node another name, when the own node was deleted, or is gone with its session. */
 static void contender_rename(struct driver *d, unsigned node)
 {
     struct contender *c = DRIVER_OWNER(d, struct contender);
@@ -507,9 +514,9 @@ static void contender_rename(struct driver *d, unsigned node)
     contender_new_id(c);
 }
 
-/* ---- admission: those outside, the oldest first ---- */
+/* ---- admission: those that wait for it, the oldest first ---- */
 
-/* Numbers may come round. */
+/* The difference is signed: .arrival may have overflowed. */
 static int admission_compare(gconstpointer a, gconstpointer b, gpointer unused)
 {
     const struct contender *x = a, *y = b;
@@ -518,34 +525,34 @@ static int admission_compare(gconstpointer a, gconstpointer b, gpointer unused)
     return (int32_t)(x->arrival - y->arrival);
 }
 
-static void admission_put_outside(struct contender *c)
+static void admission_add_unadmitted(struct contender *c)
 {
     struct admission *a = c->admission;
 
-    if (!a->outside)
-        a->outside = g_sequence_new(NULL);
-    c->progress = OUTSIDE;
-    c->place = g_sequence_insert_sorted(a->outside, c, admission_compare, NULL);
+    if (!a->unadmitted)
+        a->unadmitted = g_sequence_new(NULL);
+    c->progress = UNADMITTED;
+    c->place = g_sequence_insert_sorted(a->unadmitted, c, admission_compare, NULL);
 }
 
-static void admission_take_inside(struct contender *c)
+static void admission_remove_unadmitted(struct contender *c)
 {
     g_sequence_remove(c->place);
     c->place = NULL;
 }
 
-/* NULL: there is none. */
+/* Returns the contender that has waited longest for admission; NULL: none waits. */
 static struct contender *admission_oldest(const struct admission *a)
 {
-    if (!a->outside || g_sequence_is_empty(a->outside))
+    if (!a->unadmitted || g_sequence_is_empty(a->unadmitted))
         return NULL;
-    return g_sequence_get(g_sequence_get_begin_iter(a->outside));
+    return g_sequence_get(g_sequence_get_begin_iter(a->unadmitted));
 }
 
 /* ---- admission: entering ---- */
 
-/* incarnation_warm() may open a new session if nobody contends. So it comes before c joins the list
- * and takes its first step. */
+/* Lets c join the contenders of the session. incarnation_warm() comes first, since it may open a
+ * new session if nobody contends. */
 static void admission_begin(struct contender *c)
 {
     incarnation_warm(contender_session(c));
@@ -554,7 +561,7 @@ static void admission_begin(struct contender *c)
 
 static void admission_let_in(struct contender *c)
 {
-    admission_take_inside(c);
+    admission_remove_unadmitted(c);
     c->progress = ENTERING;
     c->admission->entering++;
     if (!c->driver.link.data)
@@ -564,7 +571,8 @@ static void admission_let_in(struct contender *c)
     driver_hear(&c->driver, MACHINE_EV_BEGIN);
 }
 
-/* A contender whose create cannot be sent ends at once, and would enter this function again. */
+/* Admits contenders as long as there is room. If a create cannot be sent, its contender ends at
+ * once and calls this function again: then it does nothing. */
 static void admission_admit(struct admission *a)
 {
     struct contender *c;
@@ -573,59 +581,61 @@ static void admission_admit(struct admission *a)
         return;
     a->admitting = true;
     a->users++;
-    while (a->entering < contender_abreast && (c = admission_oldest(a)))
+    while (a->entering < contender_entering_max && (c = admission_oldest(a)))
         admission_let_in(c);
     a->admitting = false;
     admission_unuse(a);
 }
 
-/* c is to enter, for the first time or again: now, or when there is room and it is the oldest. */
+/* Admits c at once, or when there is room and c is the oldest. c enters for the first time, or
+ * again. */
 static void admission_enter(struct contender *c)
 {
     if (c->progress == ENTERING)
         c->admission->entering--;
-    admission_put_outside(c);
+    admission_add_unadmitted(c);
     admission_admit(c->admission);
 }
 
-/* The next contender of c's handle may enter. If it fails at once, it lets in the one after it. The
- * admission then admits that one later, and not in the midst of this. */
+/* Lets the next caller of c's handle enter. If that one fails at once, it lets in the caller after
+ * it. The loop of admission_admit() admits each of them, so their steps do not nest. */
 static void admission_leave_queue(struct contender *c)
 {
     struct contender_queue *q = g_steal_pointer(&c->queue);
 
     if (!q)
         return;
-    q->inside = NULL;
+    q->current = NULL;
     q->left(q);
 }
 
-/* A contender that cannot settle its create may be at it for long. */
+/* Whether the contender needs no more room: it has its place, or has ended. It may settle a create
+ * for long; then it gives up its room, too. */
 static bool admission_is_through(const struct attempt *m)
 {
     return m->state == ST_WAITING || m->state == ST_CLAIMING || m->state == ST_HOLDING ||
            m->state == ST_DONE || (m->state == ST_LEAVING && m->rounds > 0);
 }
 
-/* c was stepped: it may have found its place. */
+/* Gives up c's room, after a step that has found its place. */
 static void admission_passed(struct contender *c)
 {
     if (c->progress != ENTERING || !admission_is_through(&c->machine))
         return;
-    c->progress = INSIDE;
+    c->progress = PLACED;
     c->admission->entering--;
     if (c->machine.state == ST_LEAVING)
         admission_leave_queue(c);
     admission_admit(c->admission);
 }
 
-/* c's attempt is over. The contender that it lets in begins before c has ended, so that the session
- * never looks unused. */
+/* Removes c, whose attempt is over. The next caller enters first, so that the session never looks
+ * unused. */
 static void admission_leave(struct contender *c)
 {
     admission_leave_queue(c);
     if (c->place)
-        admission_take_inside(c);
+        admission_remove_unadmitted(c);
     if (c->driver.link.data)
         driver_leave(&c->driver, &c->admission->all->drivers.list);
 }
@@ -642,7 +652,7 @@ static void contender_tell(struct contender *c, enum contender_news news)
         fn(c->context, news);
 }
 
-/* A create whose answer was lost has made that child. */
+/* Takes the child of that name as the own node. A create whose answer was lost has made it. */
 static void contender_adopt(struct contender *c, const char *name)
 {
     c->unsure -= c->unsure > 0;
@@ -660,7 +670,9 @@ static void contender_follow(struct contender *c, const char *name)
     g_free(path);
 }
 
-/* A lock's waiters wait for its holder anyway; a spare lease is a permit less for all. */
+/* Looks for a second node of this contender, if a create's answer was lost. Only a semaphore needs
+ * that: a spare lease is a permit less for all, while a lock's waiters wait for its holder anyway.
+ */
 static void contender_look_for_spare(struct contender *c)
 {
     char *name;
@@ -672,16 +684,16 @@ static void contender_look_for_spare(struct contender *c)
     g_free(name);
 }
 
-/* A holder will hear at once that it is asked to give way, even if it was before. */
-static void contender_heed(struct contender *c)
+/* Sees to it that the holder hears at once if it is asked to give way, or was asked before. */
+static void contender_watch_own(struct contender *c)
 {
-    driver_hear(&c->driver, ATTEMPT_EV_HEED);
+    driver_hear(&c->driver, ATTEMPT_EV_WATCH_OWN);
 }
 
 static const struct tenure_ops contender_keeps = {
     .release = contender_release,
     .node_gone = contender_node_gone,
-    .find_out = {[TENURE_WANTED] = contender_look, [TENURE_ASKED] = contender_heed}};
+    .find_out = {[TENURE_WANTED] = contender_ask_others, [TENURE_ASKED] = contender_watch_own}};
 
 struct contender *contender_of(const struct tenure *t)
 {
@@ -704,7 +716,8 @@ static void contender_be_granted(struct contender *c)
     c->decided(c->context, tenure_ref(c->tenure), NULL);
 }
 
-/* Which child it is matters more than how a long path ends. */
+/* Fails with ZKL_ELAYOUT. The text names the child, and is cut at the path: which child it is
+ * matters more. */
 static void contender_fail_layout(struct contender *c, const char *incompatible)
 {
     const char *path = session_path(contender_session(c), c->admission->path);
@@ -717,7 +730,7 @@ static void contender_fail_layout(struct contender *c, const char *incompatible)
     c->decided(c->context, NULL, &e);
 }
 
-/* NULL: as the code says. */
+/* Returns what the text says beside the path; NULL: what denial_fill() says of the code. */
 static const char *contender_describe(int error)
 {
     return error == ATTEMPT_NOCHILDREN ? "it is below an ephemeral node"
@@ -788,14 +801,15 @@ static void contender_on_loss_told(void *data)
     session_unlock(s);
 }
 
-/* If no callback runs, the release is heard right after this step; an attempt that is DONE ignores
- * it. */
+/* Tells the grant that it is lost. If no callback runs, the contender is released at once; the
+ * machine hears that after this step, and ignores it if it is DONE. */
 static void contender_tell_loss(struct contender *c, enum loss loss)
 {
     zkl_session *s = contender_session(c);
-    const zkl_loss before = grant_loss(c->tenure); /* by its deadline */
+    const zkl_loss before = grant_loss(c->tenure); /* if its deadline had passed before */
 
-    /* RELEASED by a transaction, with its node; or the program has closed the session. */
+    /* not logged: a tenure that a transaction has released with its node, or one of a session that
+     * the program has closed */
     if (!c->idle && !grant_is_given_back(c->tenure) && loss != LOSS_CLOSED)
         log_line(s->log, ZKL_LOG_WARN, "lost", session_path(s, c->tenure->full_node),
                  "%s: lost: %s", c->tenure->full_node,
@@ -809,8 +823,9 @@ static void contender_tell_loss(struct contender *c, enum loss loss)
     contender_tell(c, CONTENDER_ENDED);
 }
 
-/* Looked for again, and gone with the session as soon as nothing is held. */
-static void contender_note_orphan(struct contender *c)
+/* A node of ours may stand that cannot be listed. Logs that, and lets the session end as soon as
+ * nothing is held. */
+static void contender_report_orphan(struct contender *c)
 {
     zkl_session *s = contender_session(c);
     const char *directory = c->admission->path;
@@ -822,7 +837,7 @@ static void contender_note_orphan(struct contender *c)
     c->orphan = true;
 }
 
-static void contender_note_untouched(const struct contender *c)
+static void contender_log_untouched(const struct contender *c)
 {
     zkl_session *s = contender_session(c);
     char *node = contender_node(c);
@@ -884,17 +899,18 @@ static void contender_on_verdict(struct driver *d, const struct machine_action *
         contender_tell_asked(c);
         break;
     case ATTEMPT_UNTOUCHED:
-        contender_note_untouched(c);
+        contender_log_untouched(c);
         break;
     case ATTEMPT_ORPHAN:
-        contender_note_orphan(c);
+        contender_report_orphan(c);
         break;
     }
 }
 
 /* ---- after each step ---- */
 
-/* The attempt is over: nothing may call back into it but answers under way, which hold it. */
+/* Ends the contender, whose attempt is over. Only answers under way, which have a reference to it,
+ * may still call it. */
 static void contender_retire(struct contender *c)
 {
     zkl_session *s = contender_session(c);
@@ -910,9 +926,10 @@ static void contender_retire(struct contender *c)
     incarnation_retired(s);
 }
 
-/* Only holders, and contenders that have everything but a deadline, even if they ask for their own
- * node again, are stepped for each proof. Thousands that wait are not. */
-static void contender_note_deadline(struct contender *c)
+/* Joins or leaves those that hear of each proof: holders, and contenders that need nothing but a
+ * deadline, even while they read their own node again. The thousands that wait are not stepped for
+ * each proof. */
+static void contender_update_by_deadline(struct contender *c)
 {
     const struct attempt *m = &c->machine;
     bool by_deadline =
@@ -920,18 +937,18 @@ static void contender_note_deadline(struct contender *c)
 
     if (!by_deadline && !c->extras)
         return;
-    struct contender_extras *h = contender_get_extras(c);
+    struct contender_extras *extras = contender_get_extras(c);
     GQueue *all = &c->admission->all->by_deadline;
-    if (by_deadline && !h->by_deadline)
-        g_queue_push_tail_link(all, &h->deadline_link);
-    else if (!by_deadline && h->by_deadline)
-        g_queue_unlink(all, &h->deadline_link);
-    h->by_deadline = by_deadline;
+    if (by_deadline && !extras->by_deadline)
+        g_queue_push_tail_link(all, &extras->deadline_link);
+    else if (!by_deadline && extras->by_deadline)
+        g_queue_unlink(all, &extras->deadline_link);
+    extras->by_deadline = by_deadline;
     if (by_deadline)
         incarnation_heat(contender_session(c));
 }
 
-static void contender_note_waiting(struct contender *c)
+static void contender_update_waits(struct contender *c)
 {
     const bool waits = c->machine.state == ST_WAITING, news = waits && !c->waits;
 
@@ -943,7 +960,7 @@ static void contender_note_waiting(struct contender *c)
     contender_tell(c, CONTENDER_WAITS);
 }
 
-/* The contender and its watch share one path. */
+/* Lets the contender and its watch share one copy of the path. */
 static void contender_share_predecessor(struct contender *c)
 {
     char *path = driver_watch_path(&c->driver, ATTEMPT_PREDECESSOR);
@@ -965,8 +982,8 @@ static void contender_after_step(struct driver *d)
     if (c->machine.state == ST_DONE && !c->retired)
         contender_retire(c);
     contender_share_predecessor(c);
-    contender_note_waiting(c);
-    contender_note_deadline(c);
+    contender_update_waits(c);
+    contender_update_by_deadline(c);
     admission_passed(c);
 }
 
@@ -978,7 +995,7 @@ static const struct driver_ops contender_driver = {.step = contender_step,
                                                    .after = contender_after_step,
                                                    .free = contender_free};
 
-/* ---- what is asked of it ---- */
+/* ---- the interface ---- */
 
 void contender_enter(struct contender **ret, zkl_session *s, const struct contender_spec *spec,
                      contender_decided decided, void *context)
@@ -1000,7 +1017,7 @@ void contender_enter(struct contender **ret, zkl_session *s, const struct conten
     contender_new_id(c);
     c->machine.strict = spec->limit != NULL;
     c->machine.watch_children = spec->watch_children;
-    c->machine.heeds = spec->heeds;
+    c->machine.watch_own = spec->watch_own;
     if (spec->leases > 0)
         attempt_count_leases(&c->machine, spec->leases);
     else if (!spec->limit)
@@ -1008,7 +1025,7 @@ void contender_enter(struct contender **ret, zkl_session *s, const struct conten
     PROBE(3, enter, spec->directory, s->id, (const char *)c->id);
     c->queue = spec->queue;
     if (c->queue)
-        c->queue->inside = c;
+        c->queue->current = c;
     c->arrival = c->admission->arrivals++;
     admission_enter(c);
 }
@@ -1022,7 +1039,7 @@ int contender_ahead(const struct contender *c)
     return c->machine.ahead > 0 ? (int)c->machine.ahead : -1;
 }
 
-/* If the caller is in a step of the contender, it is told after that step. */
+/* Inside a step of the contender, the machine hears this after that step. */
 void contender_abort(struct contender *c, int code, const char *text)
 {
     const char *path = session_path(contender_session(c), c->admission->path);
@@ -1053,9 +1070,9 @@ void contender_want(struct contender *c)
         grant_call(c->tenure, TENURE_WANTED);
 }
 
-void contender_look(struct contender *c)
+void contender_ask_others(struct contender *c)
 {
-    driver_hear(&c->driver, ATTEMPT_EV_LOOK);
+    driver_hear(&c->driver, ATTEMPT_EV_ASK_OTHERS);
 }
 
 void contender_set_news(struct contender *c, contender_news_fn news)
@@ -1115,7 +1132,7 @@ static void admission_for_all(struct contenders *all,
     g_list_free(admissions);
 }
 
-/* All who are to enter again say so before anybody is let in. */
+/* Admits nobody until admissions_open(). Before that, all contenders that enter again ask to. */
 static void admissions_close(struct contenders *all)
 {
     all->admissions_closed = true;
@@ -1133,19 +1150,19 @@ void admissions_open(struct contenders *all)
     admission_for_all(all, admission_reopen, NULL);
 }
 
-static void admission_turn_away(struct admission *a, const void *why)
+static void admission_abort_unadmitted(struct admission *a, const void *why)
 {
     const zkl_error *e = why;
-    int n = a->outside ? g_sequence_get_length(a->outside) : 0;
+    int n = a->unadmitted ? g_sequence_get_length(a->unadmitted) : 0;
 
     for (struct contender *c; n > 0 && (c = admission_oldest(a)); n--)
         contender_abort(c, e->code, e->text);
 }
 
-/* The same as contender_abort(), for all who are outside. */
+/* Aborts all that wait for admission. */
 static void admissions_abort(struct contenders *all, const zkl_error *why)
 {
-    admission_for_all(all, admission_turn_away, why);
+    admission_for_all(all, admission_abort_unadmitted, why);
 }
 
 /* ---- callers ---- */
@@ -1167,7 +1184,7 @@ void callers_remove(struct callers *callers)
     g_queue_unlink(&all->list, &callers->link);
 }
 
-/* Tells each of them once. */
+/* Aborts the calls of each handle once. */
 static void callers_abort(struct all_callers *all, const zkl_error *why)
 {
     all->next = all->list.head;
@@ -1178,14 +1195,14 @@ static void callers_abort(struct all_callers *all, const zkl_error *why)
     }
 }
 
-/* ---- what the session says ---- */
+/* ---- what the session tells its contenders ---- */
 
 static struct contenders *contenders_all(struct participant *p)
 {
     return (struct contenders *)p;
 }
 
-static bool contenders_go_by_it(const struct participant *p)
+static bool contenders_need_deadline(const struct participant *p)
 {
     return ((const struct contenders *)p)->by_deadline.length > 0;
 }
@@ -1203,7 +1220,7 @@ static enum presence contenders_presence(const struct participant *p)
 static void contenders_on_extended(struct contender *c)
 {
     if (c->look_again)
-        contender_look(c);
+        contender_ask_others(c);
     contender_tell(c, CONTENDER_PROVED);
 }
 
@@ -1234,8 +1251,9 @@ static void contenders_on_deadline(struct participant *p)
     drivers_for_all(&contenders_all(p)->by_deadline, contenders_extend, &proved);
 }
 
-/* If the servers' data has gone back, watches that are set again miss what was changed since. */
-static void contenders_look_as_before(struct driver *d, void *unused)
+/* Lets the first in line of a semaphore list again after a reconnect. If the servers' data have
+ * gone back, watches that are set again miss what was changed before. */
+static void contenders_doubt_limit(struct driver *d, void *unused)
 {
     struct contender *c = DRIVER_OWNER(d, struct contender);
 
@@ -1246,7 +1264,7 @@ static void contenders_look_as_before(struct driver *d, void *unused)
 
 static void contenders_on_up(struct participant *p)
 {
-    drivers_for_all(&contenders_all(p)->drivers.list, contenders_look_as_before, NULL);
+    drivers_for_all(&contenders_all(p)->drivers.list, contenders_doubt_limit, NULL);
 }
 
 static void contenders_on_deadline_passed(struct participant *p)
@@ -1268,7 +1286,8 @@ static void contenders_on_suspect(struct participant *p)
     drivers_for_all(&contenders_all(p)->by_deadline, contenders_suspect, NULL);
 }
 
-/* What the session before may have made is gone with it. */
+/* Tells a contender of the next session. A node that a lost create made in the session before is
+ * gone with it. */
 static void contenders_renew(struct driver *d, void *unused)
 {
     struct contender *c = DRIVER_OWNER(d, struct contender);
@@ -1290,7 +1309,7 @@ static void contenders_end_one(struct driver *d, void *error)
     struct contender *c = DRIVER_OWNER(d, struct contender);
     const zkl_error *e = error;
 
-    contender_abort(c, e->code, e->text); /* a machine that has answered ignores it */
+    contender_abort(c, e->code, e->text); /* a machine that has answered ignores this */
     driver_hear(&c->driver, MACHINE_EV_OVER);
 }
 
@@ -1324,7 +1343,7 @@ static void contenders_free(struct participant *p)
 
 static const struct participant_ops contenders_participant = {
     .is_busy = drivers_are_busy,
-    .needs_deadline = contenders_go_by_it,
+    .needs_deadline = contenders_need_deadline,
     .presence = contenders_presence,
     .on = {[NEWS_UP] = contenders_on_up,
            [NEWS_PROVED] = contenders_on_proved,

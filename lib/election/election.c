@@ -1,11 +1,15 @@
 /* An election: its handle and its term, a campaign, a started election, its leader and observers of
  * it. At most one way to a term is under way: a campaign, or a candidacy, which campaigns again and
- * again. The monitor guards all that is not set at the start.
+ * again.
  *
  * A candidacy hears of the end of a term as any holder of a grant does, on the callback thread. So
- * the next campaign begins, and the node of a lost term goes, after the user's callback has
- * returned. An observer asks who is first, keeps a watch on that one, and on what it proclaims, and
- * asks again when any of this changes. recipes/candidacy.h and observe.h decide. */
+ * the next campaign begins, and the node of a lost term is deleted, after the user's callback has
+ * returned. An observer asks who is first, watches that candidate and what it proclaims, and asks
+ * again when any of this changes. recipes/candidacy.h and observe.h decide.
+ *
+ * The monitor guards all that is not set at the start. The functions of the interface, what the
+ * callback thread runs, and the few functions that take the monitor are called without it. All
+ * others are called with it held. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,30 +33,32 @@
 enum { ID_MAX_BYTES = 1024, PROCLAIM_MAX = 64 * 1024 };
 
 struct zkl_election {
-    int refs; /* the user's, and of whatever will still call back */
+    int refs; /* of the user, and of all that will still call back */
     zkl_session *session;
     char *directory; /* GRefString, with chroot */
-    char *id;        /* GRefString; NULL: it only looks */
+    char *id;        /* GRefString; NULL: the handle has no candidate, and only observes */
     zkl_election_options options;
     enum rule rule;
     /* at most one of these is under way: */
     struct campaign *campaign;
     struct election_candidacy *candidacy;
-    zkl_grant *grant; /* a reference: of the present term, or of one whose end nobody saw yet */
+    zkl_grant *grant; /* a reference: the grant of the present term, or of one that has ended and
+                         was not forgotten yet */
     uint64_t terms;
     zkl_error last;
     struct op_queue waiters;
     GQueue observers; /* of struct observer */
-    GList link;       /* of its session's */
+    GList link;       /* in election_list.list */
 };
 
-/* The path as the user sees it. */
+/* Returns the path as the user sees it. */
 static const char *election_path(const zkl_election *e)
 {
     return session_path(e->session, e->directory);
 }
 
-/* 0, or the error that every entry point returns first; candidate: the handle must be one. */
+/* Returns 0, or the error with which every function of the interface begins. candidate: the handle
+ * must have one. */
 static int election_check(const zkl_election *e, bool candidate)
 {
     int code;
@@ -66,7 +72,7 @@ static int election_check(const zkl_election *e, bool candidate)
     return code;
 }
 
-/* The session has another reference. */
+/* The caller has another reference to the session. */
 static void election_unref(zkl_election *e)
 {
     if (--e->refs > 0)
@@ -88,9 +94,9 @@ static struct contender_spec election_spec(const zkl_election *e)
                                    .rank = e->options.priority};
 }
 
-/* ---- its term: one at a time ---- */
+/* ---- the term: one at a time ---- */
 
-/* A term begins with that grant: the election takes a reference to it. NULL: the last term ends. */
+/* Begins a term with that grant, and takes a reference to it; NULL: ends the last term. */
 static void election_set_grant(zkl_election *e, zkl_grant *grant)
 {
     if (e->grant)
@@ -105,7 +111,7 @@ static bool election_leads(const zkl_election *e)
     return e->grant && zkl_grant_state(e->grant) < ZKL_LOST;
 }
 
-/* Why the term ended, if there was one. */
+/* Stores in *ret why the term ended, if there was one. */
 static void election_blame_end(const zkl_election *e, zkl_error *ret)
 {
     const char *path = election_path(e);
@@ -116,7 +122,7 @@ static void election_blame_end(const zkl_election *e, zkl_error *ret)
         *ret = (zkl_error){.code = 0};
 }
 
-/* A campaign begins: a term that has ended is no matter of the handle's any more. */
+/* Forgets a term that has ended, but for its error, when a campaign begins. */
 static void election_forget(zkl_election *e)
 {
     election_blame_end(e, &e->last);
@@ -125,11 +131,11 @@ static void election_forget(zkl_election *e)
 
 /* ---- a campaign ---- */
 
-/* From the call until its completion begins; its election has it that long. */
+/* A campaign, from the call until it is concluded; its election has it until then. */
 struct campaign {
     zkl_election *election;
     zkl_op *op;
-    zkl_error end; /* .code not 0: why it was ended, whatever was won since */
+    zkl_error end; /* .code not 0: the campaign was ended for this, even if it has won since */
     zkl_acquired_fn fn;
     void *data;
 };
@@ -159,7 +165,8 @@ static int election_begin_campaign(struct campaign *c, int64_t timeout_ms, zkl_a
     return 0;
 }
 
-/* What was won becomes the election's term, or goes back. *error is filled without a grant. */
+/* Ends the campaign. What it has won becomes the election's term; but if the campaign was ended
+ * before, the grant is given back. Returns the grant; or NULL, and *error says why. */
 static zkl_grant *election_conclude(struct campaign *c, zkl_grant *grant, zkl_error *error)
 {
     zkl_election *e = c->election;
@@ -178,13 +185,14 @@ static zkl_grant *election_conclude(struct campaign *c, zkl_grant *grant, zkl_er
     return grant;
 }
 
-static zkl_grant *election_another_reference(const zkl_election *e)
+/* Returns another reference to the grant of the present term; NULL: there is no term. */
+static zkl_grant *election_ref_grant(const zkl_election *e)
 {
     return election_leads(e) ? grant_ref(e->grant) : NULL;
 }
 
-/* Waits until the campaign is won or over, with the monitor held before and after. Others may end
- * the campaign, but the operation lives until it is over. */
+/* Campaigns, and waits until the campaign is won or over. The monitor is held before and after.
+ * Others may end the campaign, but the operation lives until it is over. */
 static int election_wait_won(struct campaign *c, int64_t timeout_ms, zkl_grant **ret)
 {
     zkl_error error = {.code = 0};
@@ -209,9 +217,10 @@ int zkl_election_campaign(zkl_election *e, int64_t timeout_ms, zkl_grant **ret)
 
     if (code)
         return code;
-    zkl_session *s = session_ref(e->session); /* freeing the handle ends it, and may come first */
+    /* freeing the handle ends the campaign, and may free the session first */
+    zkl_session *s = session_ref(e->session);
     session_lock(s);
-    grant = election_another_reference(e);
+    grant = election_ref_grant(e);
     if (!grant && callbacks_inside())
         code = error_set(ZKL_EDEADLK, election_path(e),
                          "%s: campaigning would wait inside a callback", election_path(e));
@@ -220,7 +229,7 @@ int zkl_election_campaign(zkl_election *e, int64_t timeout_ms, zkl_grant **ret)
     if (!code && ret)
         grant_own(*ret = grant);
     else if (!code)
-        grant_unref(grant); /* the election has one */
+        grant_unref(grant); /* the election has a reference of its own */
     session_unlock(s);
     session_unref(s);
     return code;
@@ -228,7 +237,7 @@ int zkl_election_campaign(zkl_election *e, int64_t timeout_ms, zkl_grant **ret)
 
 /* ---- a campaign without waiting ---- */
 
-static void election_finish(struct campaign *c, zkl_grant *grant, const zkl_error *error)
+static void election_tell_campaign(struct campaign *c, zkl_grant *grant, const zkl_error *error)
 {
     zkl_session *s = c->election->session; /* open as long as there are callbacks */
 
@@ -250,16 +259,16 @@ static void election_on_done(zkl_grant *grant, const zkl_error *err, void *data)
     session_lock(s);
     grant = election_conclude(c, grant, &error);
     session_unlock(s);
-    election_finish(c, grant, grant ? NULL : &error);
+    election_tell_campaign(c, grant, grant ? NULL : &error);
 }
 
-/* A campaign that leads already: what is told is another reference to the same grant. */
+/* A campaign of an election that leads already: it is told another reference to the same grant. */
 struct leading {
     struct campaign *campaign;
     zkl_grant *grant;
 };
 
-/* A user that gave the term up before is not told that it leads. */
+/* Tells the campaign the grant; or that it was canceled, if the user has resigned since. */
 static void election_deliver_leading(void *data)
 {
     struct leading *l = data;
@@ -271,7 +280,7 @@ static void election_deliver_leading(void *data)
         grant_unref(l->grant);
         l->grant = NULL;
     }
-    election_finish(l->campaign, l->grant, l->grant ? NULL : &error);
+    election_tell_campaign(l->campaign, l->grant, l->grant ? NULL : &error);
     g_free(l);
 }
 
@@ -302,7 +311,7 @@ int zkl_election_campaign_async(zkl_election *e, int64_t timeout_ms, zkl_acquire
     struct campaign *c = g_new0(struct campaign, 1);
     *c = (struct campaign){.election = e, .fn = fn, .data = data};
     session_lock(e->session);
-    zkl_grant *grant = election_another_reference(e);
+    zkl_grant *grant = election_ref_grant(e);
     code = grant ? election_tell_leading(c, grant)
                  : election_begin_campaign(c, timeout_ms, election_on_done);
     zkl_op *op = c->op;
@@ -318,8 +327,9 @@ int zkl_election_campaign_async(zkl_election *e, int64_t timeout_ms, zkl_acquire
 
 /* ---- proclaiming ---- */
 
-/* A reference to the term's grant; NULL: the thread's last error says why. */
-static zkl_grant *election_take_term(zkl_election *e, int *ret_code)
+/* Returns a reference to the term's grant. Returns NULL if there is no term: *ret_code and the
+ * thread's last error say why. */
+static zkl_grant *election_ref_term(zkl_election *e, int *ret_code)
 {
     zkl_grant *grant = NULL;
 
@@ -349,7 +359,7 @@ static int election_proclaim(zkl_election *e, const void *data, size_t size, int
     if (size > PROCLAIM_MAX)
         return error_set(ZKL_ELIMIT, election_path(e), "more than %d bytes to proclaim",
                          PROCLAIM_MAX);
-    zkl_grant *grant = election_take_term(e, &code);
+    zkl_grant *grant = election_ref_term(e, &code);
     if (!grant)
         return code;
     GByteArray *bytes = g_byte_array_new();
@@ -384,22 +394,23 @@ int zkl_election_proclaim_async(zkl_election *e, const void *data, size_t size, 
 
 /* ---- a candidacy ---- */
 
-/* What zkl_election_start() began: it campaigns again and again. */
+/* What zkl_election_start() begins: it campaigns again and again. */
 struct election_candidacy {
-    struct driver driver; /* referred to by messages and a watcher, and until it is over */
+    struct driver driver; /* messages and the grant's watcher have a reference, and one lasts until
+                             it is over */
     struct candidacy machine;
     zkl_election *election;
     zkl_election_fn fn;
     void *data;
     struct contender *contender; /* QUEUED */
     zkl_grant *grant;            /* CHECKING to STOPPING: a reference */
-    struct stats_waits waits;    /* of the last attempt */
-    int64_t entered;             /* CLOCK_BOOTTIME ns: that */
-    bool closed;                 /* it stops because the session is closed */
-    zkl_error failure;           /* of the last attempt */
-    zkl_error why;               /* it is over; .code 0: it was asked to */
-    bool over;                   /* to be told after the end of the term */
-    int answer;                  /* to the user's call under way */
+    struct stats_waits waits;    /* of the last attempt to enter */
+    int64_t entered;             /* CLOCK_BOOTTIME, ns: when that attempt began */
+    bool closed;                 /* the session is closed */
+    zkl_error failure;           /* why the last attempt failed */
+    zkl_error why;               /* why it is over; .code 0: the user has stopped it */
+    bool over;                   /* it is over; the user is told so after the end of the term */
+    int answer;                  /* what the user's call under way returns */
 };
 
 static void candidacy_free(struct driver *d)
@@ -480,7 +491,8 @@ static void candidacy_on_decided(void *context, struct tenure *tenure, const zkl
     driver_hear(&c->driver, grant ? CANDIDACY_EV_WON : CANDIDACY_EV_FAILED);
 }
 
-/* The grant's watcher: on the callback thread, without the monitor. */
+/* Tells the user what becomes of the grant. The grant calls it on the callback thread, without the
+ * monitor. */
 static void candidacy_on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     static const zkl_election_event events[] = {
@@ -499,13 +511,14 @@ static void candidacy_on_change(const zkl_grant *grant, zkl_state state, void *d
     driver_hear(&c->driver, CANDIDACY_EV_TERM_TOLD);
     bool over = c->over;
     session_unlock(s);
-    /* The queue does not tell it, since a candidate that stops may have been started again. */
+    /* told here: in the queue of callbacks, events of a candidacy that was started since may come
+     * first */
     if (over)
         c->fn(c->election, ZKL_ELECTION_STOPPED, NULL, c->why.code ? &c->why : NULL, c->data);
     session_lock(s);
     if (over)
         driver_unref(&c->driver);
-    driver_unref(&c->driver); /* the watcher's */
+    driver_unref(&c->driver); /* the reference of the watcher */
     session_unlock(s);
 }
 
@@ -648,9 +661,9 @@ static const struct driver_ops candidacy_driver = {.step = candidacy_driver_step
 
 /* ---- the handle's side ---- */
 
-/* The candidacy hears the user's YIELD or STOP; closed: the session's end. answer: 0, or ZKL_ELOST
- * if the grant was not owned any more. Returns it, or what giving the grant back returned, if the
- * recipe does that. */
+/* Gives the machine an event of the user's, YIELD or STOP; closed: the session is closed. Returns
+ * answer: 0, or ZKL_ELOST. But if the machine gives the grant back, it returns what that returned.
+ */
 static int candidacy_answer(struct election_candidacy *c, unsigned kind, bool closed, int answer)
 {
     driver_ref(&c->driver);
@@ -662,7 +675,7 @@ static int candidacy_answer(struct election_candidacy *c, unsigned kind, bool cl
     return answer;
 }
 
-/* The first attempt begins. */
+/* Makes the candidacy, and begins its first attempt. */
 static void candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
 {
     const zkl_election_options *o = &e->options;
@@ -679,7 +692,7 @@ static void candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
     driver_hear(&c->driver, MACHINE_EV_BEGIN);
 }
 
-/* .candidacy and .ahead, which is left alone where it is not known. */
+/* Fills in .candidacy, and .ahead if it is known. */
 static void candidacy_describe(const struct election_candidacy *c, zkl_election_status *ret)
 {
     const enum candidacy_state state = c->machine.state;
@@ -721,7 +734,7 @@ int zkl_election_start(zkl_election *e, zkl_election_fn fn, void *data)
     return code;
 }
 
-/* The session has ended, and there will be no other (over). */
+/* Tells the candidacy that the session has ended. over: no other session follows. */
 static void election_tell_session(zkl_election *e, bool over)
 {
     if (e->candidacy)
@@ -739,7 +752,7 @@ static int election_stop_candidacy(zkl_election *e, bool closed)
     return candidacy_answer(c, MACHINE_EV_STOP, closed, 0);
 }
 
-/* The end of the term is heard of as any, and a new campaign follows. */
+/* Gives the term back. The user hears of its end as of any, and the next campaign follows. */
 int zkl_election_yield(zkl_election *e)
 {
     int code = election_check(e, true);
@@ -760,15 +773,15 @@ int zkl_election_yield(zkl_election *e)
 
 struct observer {
     struct children_watch watch; /* the first member */
-    enum rule rule;              /* of its candidates */
+    enum rule rule;              /* the rule of the candidates */
     zkl_leader_fn fn;
     void *data;
     struct observing machine;
-    char *first;        /* in the newest list; NULL: nobody */
-    char *node, *id;    /* of the first in line that is read */
-    char *told_node;    /* of the last leader told */
-    GBytes *proclaimed; /* as read last; NULL: nothing, or not known */
-    GBytes *told_data;  /* with the last leader; NULL: nothing */
+    char *first;        /* the name of the first candidate in the newest list; NULL: none */
+    char *node, *id;    /* of the candidate that is read, or was last */
+    char *told_node;    /* the node of the leader that was told last */
+    GBytes *proclaimed; /* what was read last; NULL: nothing was proclaimed, or it is not known */
+    GBytes *told_data;  /* what was told with the last leader; NULL: nothing */
 };
 
 static void observer_free(struct children_watch *cw)
@@ -956,7 +969,7 @@ static const struct children_watch_kind observer_kind = {
     .doing = "looking for the leader",
     .free = observer_free};
 
-/* The candidates are those of that rule. It has not begun. */
+/* Makes an observer of the candidates of that rule. children_watch_begin() comes next. */
 static struct children_watch *observer_new(zkl_session *s, const char *directory, enum rule rule,
                                            zkl_leader_fn fn, void *data, GQueue *list)
 {
@@ -969,7 +982,7 @@ static struct children_watch *observer_new(zkl_session *s, const char *directory
     return &o->watch;
 }
 
-/* The servers' data have gone back: what was read and told so far is no measure any more. */
+/* Makes the observers accept older data, since the servers' data have gone back. */
 static void observer_rewind_all(GQueue *observers)
 {
     for (GList *l = observers->head; l; l = l->next)
@@ -994,7 +1007,7 @@ static int election_copy_leader(const zkl_election *e, const zkl_contender *lead
     return 0;
 }
 
-/* The user may free the election while the line is read. */
+/* Takes a reference: the user may free the election while the queue is read. */
 static void election_hold(zkl_election *e)
 {
     session_lock(e->session);
@@ -1015,7 +1028,7 @@ static void election_let_go(zkl_election *e)
 int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_token)
 {
     int code = election_check(e, false);
-    zkl_queue *line;
+    zkl_queue *queue;
 
     if (code)
         return code;
@@ -1023,10 +1036,10 @@ int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_t
     if (!buf && size > 0)
         return error_set(ZKL_EINVAL, election_path(e), "zkl_election_leader: buf is NULL");
     election_hold(e);
-    code = queue_read(&line, e->session, e->directory, &wish, 0);
+    code = queue_read(&queue, e->session, e->directory, &wish, 0);
     if (code == 0) {
-        code = election_copy_leader(e, zkl_queue_get(line, 0), buf, size, ret_token);
-        zkl_queue_free(line);
+        code = election_copy_leader(e, zkl_queue_get(queue, 0), buf, size, ret_token);
+        zkl_queue_free(queue);
     }
     election_let_go(e);
     return code;
@@ -1085,7 +1098,8 @@ static void election_list_on_refused(struct participant *p)
         election_tell_session(l->data, true);
 }
 
-/* Campaigns hear of it from their contenders. */
+/* Ends the candidacies and observers. Campaigns hear from their contenders that the session is
+ * closed. */
 static void election_list_on_closed(struct participant *p)
 {
     for (GList *l = ((struct election_list *)p)->list.head; l; l = l->next) {
@@ -1105,7 +1119,8 @@ static const struct participant_ops participant = {
 
 static GQueue *election_list_of(zkl_session *s)
 {
-    contenders_of(s); /* campaigns hear of an end before their elections do */
+    contenders_of(s); /* the contenders join the session first, so campaigns hear of its end before
+                         their elections do */
     return &((struct election_list *)participant_of(s, &participant, sizeof(struct election_list)))
                 ->list;
 }
@@ -1184,7 +1199,8 @@ int zkl_election_new(zkl_election **ret, zkl_session *s, const char *path, const
     return code;
 }
 
-/* Ends what there is of a term or of a way to one; for zkl_election_resign() and _free(). */
+/* Ends the term, or the way to one, if there is either. Returns 0; ZKL_ELOST if the term was lost;
+ * ZKL_EPERM if there was neither. */
 static int election_give_up(zkl_election *e, int code, const char *text)
 {
     int answer = ZKL_EPERM;

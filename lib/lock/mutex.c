@@ -99,7 +99,7 @@ static void local_queue_arrive(struct local_queue *q, zkl_op *op, char *payload,
 {
     zkl_error busy;
 
-    if (!q->queue.inside) {
+    if (!q->queue.current) {
         local_queue_let_in(q, op, payload, try_only);
     } else if (try_only) {
         mutex_fill_busy(q->session, q->spec.directory, &busy);
@@ -110,7 +110,7 @@ static void local_queue_arrive(struct local_queue *q, zkl_op *op, char *payload,
         *w = (struct local_waiter){
             .queue = q, .payload = g_ref_string_acquire(payload), .op = op, .link.data = w};
         g_queue_push_tail_link(&q->queue.waiting, &w->link);
-        contender_want(q->queue.inside);
+        contender_want(q->queue.current);
     }
 }
 
@@ -303,7 +303,7 @@ static void turns_enter(struct turns *t, const struct retain_action *a)
     spec.payload = turns_first(t)->payload;
     spec.try_only = a->tries;
     spec.watch_children = a->watch;
-    spec.heeds = true;
+    spec.watch_own = true;
     spec.news = turns_on_news;
     t->connection = t->session->up ? t->session->connection : 0;
     claim_enter(&t->claim, t->session, &spec, turns_on_decided, t);
@@ -344,7 +344,7 @@ static void turns_perform(struct turns *t, const struct retain_action *a)
         claim_abandon(&t->claim);
         break;
     case RETAIN_ACT_LOOK:
-        contender_look(t->claim.holder);
+        contender_ask_others(t->claim.holder);
         break;
     case RETAIN_ACT_END:
         turns_end_tenure(t);

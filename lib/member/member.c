@@ -1,7 +1,8 @@
 /* A member of a group: it turns what recipes/member.h decides into events for the user, ends of
- * calls and a grant, in order, LEFT last. docs/design/members.md has the argument. What stands in a
- * table of functions is called with the monitor held, and so is what it calls; but member_deliver()
- * runs on the callback thread without it. */
+ * calls and a grant. The order is kept, and LEFT comes last. docs/design/members.md has the
+ * argument. What stands in a table of functions is called with the monitor held, and so is what it
+ * calls. The functions of the interface are called without it; member_deliver() is, too, on the
+ * callback thread. */
 #include "member.h"
 
 #include <string.h>
@@ -36,7 +37,7 @@ static void member_free(struct driver *d)
 
 /* ---- what the user is told ---- */
 
-/* It is the callback thread's once it is pushed; .news.data and .err are set there. */
+/* Once it is pushed, only the callback thread uses it, and sets .news.data and .err there. */
 struct member_message {
     zkl_member *member;
     zkl_member_event event;
@@ -91,11 +92,11 @@ enum wish { WISH_JOINED, WISH_WRITTEN, WISH_LEFT };
 
 struct member_call {
     struct call call;
-    zkl_member *of; /* NULL once it has ended */
+    zkl_member *of; /* NULL: the call has ended */
     GList link;
     enum wish wish;
-    GBytes *data;        /* WRITTEN */
-    uint32_t generation; /* of these */
+    GBytes *data;        /* of WISH_WRITTEN */
+    uint32_t generation; /* the generation of .data */
 };
 
 static void member_end_call(struct member_call *c, const zkl_error *why)
@@ -110,7 +111,8 @@ static void member_end_call(struct member_call *c, const zkl_error *why)
     driver_unref(&m->driver);
 }
 
-/* Ends the calls of that wish, with data up to that generation; why NULL: their wish is done. */
+/* Ends the calls of that wish; of WISH_WRITTEN those whose data are of that generation or an
+ * earlier one. why NULL: the wish is done. */
 static void member_end_those(zkl_member *m, enum wish wish, uint32_t generation,
                              const zkl_error *why)
 {
@@ -128,7 +130,8 @@ static void member_end_calls(zkl_member *m, const zkl_error *why)
         member_end_those(m, (enum wish)wish, UINT32_MAX, why);
 }
 
-static void member_end_hopes(zkl_member *m)
+/* Ends the calls that wait for joining or for a write: the member leaves. */
+static void member_end_calls_on_leaving(zkl_member *m)
 {
     const char *path = session_path(m->session, m->node);
     zkl_error left;
@@ -138,7 +141,8 @@ static void member_end_hopes(zkl_member *m)
     member_end_those(m, WISH_WRITTEN, UINT32_MAX, &left);
 }
 
-/* ---- its grant: one from each time that it joins until others may think it gone ----
+/* ---- its grant: each time when the member joins it gets one, which ends before others may think
+ * the member gone ----
  *
  * A deadline costs writes, so the member has none before its grant is asked for. */
 
@@ -147,7 +151,7 @@ static const struct grant_ops member_grant_ops = {.stays = true};
 static void member_begin_tenure(zkl_member *m, uint64_t czxid)
 {
     m->tenure = tenure_new(m->session, NULL, NULL, m->node, NULL, czxid);
-    grant_unref(grant_new_turn(m->tenure, NULL, m->turn - 1, &member_grant_ops, NULL));
+    grant_unref(grant_new_turn(m->tenure, NULL, m->joins - 1, &member_grant_ops, NULL));
 }
 
 static void member_begin_proved(zkl_member *m)
@@ -164,18 +168,20 @@ static void member_end_tenure(zkl_member *m)
     m->tenure = NULL;
 }
 
+/* Loses the tenure, if there is one, and returns why it was lost. */
 static zkl_loss member_lose(zkl_member *m, enum loss loss)
 {
     if (!m->tenure)
         return (zkl_loss)loss;
     grant_lose(m->tenure, loss, NULL, NULL);
-    const zkl_loss why = grant_loss(m->tenure); /* perhaps its deadline, before */
+    const zkl_loss why = grant_loss(m->tenure); /* its deadline may have passed before */
 
     member_end_tenure(m);
     return why;
 }
 
-/* With the session, or as the user wishes. */
+/* Ends the grant of a member that leaves: with the session if that has ended, or else as released.
+ */
 static void member_end_grant(zkl_member *m)
 {
     const zkl_session *s = m->session;
@@ -190,7 +196,8 @@ static void member_end_grant(zkl_member *m)
     member_end_tenure(m);
 }
 
-/* What its grant says, or would: that ends a little before the session's deadline. */
+/* Whether the grant is valid, or would be if the member had one. A grant ends a little before the
+ * session's deadline. */
 static bool member_is_valid(const zkl_member *m, struct instant now)
 {
     const struct proofs *proofs = &m->session->proofs;
@@ -206,9 +213,9 @@ static bool member_is_valid(const zkl_member *m, struct instant now)
     return validity_state(m->tenure ? &m->tenure->validity : &next, &ignored) < ZKL_LOST;
 }
 
-/* The session was proved, or a shorter timeout agreed on. A tenure that ends with this session has
- * no part in the deadline of the next one. */
-static void member_prolong(zkl_member *m)
+/* Moves the tenure's deadline to that of the session. A tenure that ends with this session has no
+ * part in the deadline of the next one. */
+static void member_move_deadline(zkl_member *m)
 {
     if (m->tenure && m->machine.told_in)
         grant_move_deadline(m->tenure, m->session->proofs.deadline, !m->machine.told_suspect);
@@ -234,11 +241,11 @@ static void member_tell(zkl_member *m, const struct machine_action *a)
     case MEMBER_TELL_DELETED:
         member_tell_lost(m, a);
         break;
-    case MEMBER_TELL_LEAVES: /* that it has left tells more */
+    case MEMBER_TELL_LEAVES: /* the user is told LEFT later, which says more */
         member_end_grant(m);
         break;
     case MEMBER_TELL_JOINED:
-        m->turn++;
+        m->joins++;
         if (m->proved)
             member_begin_tenure(m, a->czxid);
         news.again = m->joined;
@@ -294,12 +301,13 @@ static void member_tell_left(zkl_member *m)
 
 struct member_list {
     struct drivers drivers;
-    GHashTable *nodes; /* node -> the first that has it, and others after that one; no parties' */
-    unsigned asking;   /* those whose grant was asked for */
-    bool suspect;      /* some are, until there is a proof */
+    /* node -> the first member that has it, with .next_same; no members of parties */
+    GHashTable *nodes;
+    unsigned asking; /* how many members .asks */
+    bool suspect;    /* the members were told so, and no proof has come since */
 };
 
-static bool member_list_goes_by_it(const struct participant *p)
+static bool member_list_needs_deadline(const struct participant *p)
 {
     return ((const struct member_list *)p)->asking > 0;
 }
@@ -330,8 +338,9 @@ static void member_list_on_deadline(struct participant *p)
     member_list_step(p, MEMBER_EV_STANDING);
 }
 
-/* If a server stands alone, each write that it answers is a proof. A thousand members that join
- * would each be stepped a thousand times, though none of them shows a deadline. */
+/* Steps the members only if one of them goes by the deadline, or was told SUSPECT. If a server
+ * stands alone, each write that it answers is a proof: a thousand members that join would each be
+ * stepped a thousand times. */
 static void member_list_on_proved(struct participant *p)
 {
     struct member_list *all = (struct member_list *)p;
@@ -381,7 +390,7 @@ static void member_list_free(struct participant *p)
 
 static const struct participant_ops member_list_ops = {
     .is_busy = drivers_are_busy,
-    .needs_deadline = member_list_goes_by_it,
+    .needs_deadline = member_list_needs_deadline,
     .presence = member_list_presence,
     .on = {[NEWS_PROVED] = member_list_on_proved,
            [NEWS_DEADLINE] = member_list_on_deadline,
@@ -413,10 +422,10 @@ static void member_list_add(zkl_member *m)
     zkl_member *last = member_list_find(m->session, m->node);
 
     driver_join(&m->driver, &all->drivers.list);
-    while (last && last->behind)
-        last = last->behind;
+    while (last && last->next_same)
+        last = last->next_same;
     if (last)
-        last->behind = m;
+        last->next_same = m;
     else if (m->options.layout == ZKL_MEMBER_GROUP)
         g_hash_table_insert(all->nodes, m->node, m);
 }
@@ -430,14 +439,14 @@ static void member_list_remove(zkl_member *m)
     all->asking -= m->asks;
     if (before == m) {
         g_hash_table_remove(all->nodes, m->node);
-        if (m->behind)
-            g_hash_table_insert(all->nodes, m->behind->node, m->behind);
+        if (m->next_same)
+            g_hash_table_insert(all->nodes, m->next_same->node, m->next_same);
         return;
     }
-    while (before && before->behind != m)
-        before = before->behind;
+    while (before && before->next_same != m)
+        before = before->next_same;
     if (before)
-        before->behind = m->behind;
+        before->next_same = m->next_same;
 }
 
 /* ---- steps ---- */
@@ -460,7 +469,7 @@ static void member_retire(zkl_member *m)
     if (next && !s->closing)
         member_begin(next);
     incarnation_retired(s);
-    driver_unref(&m->driver); /* the list's */
+    driver_unref(&m->driver); /* the reference of the list */
 }
 
 static bool member_has_newest_data(const zkl_member *m, const struct machine_event *ev)
@@ -471,8 +480,8 @@ static bool member_has_newest_data(const zkl_member *m, const struct machine_eve
     return ev->length == size && (size == 0 || memcmp(data, ev->data, size) == 0);
 }
 
-/* Keeps which session has the id, if it is another. */
-static void member_keep(zkl_member *m, const struct machine_event *ev)
+/* Keeps which session has the id, if it is another, and the data of its node. */
+static void member_keep_other(zkl_member *m, const struct machine_event *ev)
 {
     if (ev->kind != MACHINE_EV_ANSWER || ev->verb != STORE_GET || ev->rc != STORE_OK || ev->own)
         return;
@@ -497,10 +506,11 @@ static void member_driver_step(struct driver *d, const struct machine_event *ev,
                                          .same =
                                              ev->rc == STORE_OK && member_has_newest_data(m, ev)};
 
-    member_keep(m, ev);
+    member_keep_other(m, ev);
     member_step(&m->machine, ev, &moment, out);
-    member_prolong(m);
-    if (answered && m->tenure) /* the call that asked was told to ask again */
+    member_move_deadline(m);
+    if (answered && m->tenure) /* zkl_member_grant() has failed with ZKL_EUNREACHABLE, and may be
+                                  called again */
         member_push(m, ZKL_MEMBER_HELD, (zkl_member_news){.token = m->machine.told_czxid}, NULL);
 }
 
@@ -510,8 +520,8 @@ static char *member_driver_path(struct driver *d, unsigned node)
     return g_strdup(DRIVER_OWNER(d, zkl_member)->node);
 }
 
-/* A member of a party has a name that nobody had yet, a new one in each session: while the session
- * lives, a node of the last name may stand that could not be seen. Other members have the id. */
+/* Names the node. A member of a group has its id. One of a party has a new name in each session:
+ * while a session lives, a node of its former name may stand that could not be seen. */
 static void member_driver_name(struct driver *d, unsigned node)
 {
     zkl_member *m = DRIVER_OWNER(d, zkl_member);
@@ -541,8 +551,9 @@ static char *member_driver_data(struct driver *d, unsigned node, int *ret_length
     return g_memdup2(data, size);
 }
 
-/* A node of the member stands, or may, as long as the session does. So the session ends, if nobody
- * else needs it. orphan_delete() would not do: what it deletes late may be another member's. */
+/* Sees to it that the session ends, if nobody else needs it: a node of the member stands, or may,
+ * as long as the session does. orphan_delete() would not do, since what it deletes late may be
+ * another member's. */
 static void member_keep_orphan(zkl_member *m)
 {
     zkl_session *s = m->session;
@@ -550,7 +561,7 @@ static void member_keep_orphan(zkl_member *m)
     if (!m->orphan)
         log_line(s->log, ZKL_LOG_ERROR, "delete-refused", m->refusal.path, "cannot delete %s",
                  m->refusal.text);
-    member_end_those(m, WISH_LEFT, 0, &m->refusal); /* its node cannot be deleted now */
+    member_end_those(m, WISH_LEFT, 0, &m->refusal); /* its node stays */
     incarnation_want_end(s, m->orphan);
     m->orphan = true;
 }
@@ -587,7 +598,7 @@ static const struct driver_ops member_driver_ops = {.step = member_driver_step,
 static void member_quit(zkl_member *m)
 {
     m->left = true;
-    member_end_hopes(m);
+    member_end_calls_on_leaving(m);
     driver_hear(&m->driver, MEMBER_EV_LEAVE);
 }
 
@@ -643,7 +654,8 @@ static zkl_member *member_new(zkl_session *s, const char *path, const char *id,
     return m;
 }
 
-/* A member waits for one of the same node that leaves. */
+/* Adds the member to its session. If another member of the session has the node and leaves, this
+ * one waits until that is over. */
 static int member_enter(zkl_member *m)
 {
     zkl_session *s = m->session;
@@ -652,7 +664,7 @@ static int member_enter(zkl_member *m)
     if (s->closing)
         return error_set(ZKL_ECLOSED, NULL, "the session was closed");
     const zkl_member *before = member_list_find(s, m->node);
-    for (const zkl_member *i = before; i; i = i->behind)
+    for (const zkl_member *i = before; i; i = i->next_same)
         if (!i->left)
             return error_set(ZKL_EBUSY, path, "%s: a member of this session has this id", path);
     if (!s->refused)
@@ -713,7 +725,7 @@ void zkl_member_free(zkl_member *m)
 
 /* ---- calls ---- */
 
-/* Why the time has passed, as far as the member knows better. */
+/* Replaces ZKL_ETIMEDOUT by the reason, if the member knows it. */
 static void member_explain(const zkl_member *m, zkl_error *why)
 {
     const char *path = session_path(m->session, m->node);
@@ -738,6 +750,7 @@ static void member_call_stop(struct call *call, const zkl_error *given)
     member_end_call(c, &why);
 }
 
+/* Whether the member has already what calls of that wish wait for. */
 static bool member_has_already(const zkl_member *m, enum wish wish)
 {
     return wish == WISH_JOINED ? m->machine.told_in
@@ -748,7 +761,8 @@ static void member_update_data(zkl_member *m, struct member_call *c)
 {
     g_bytes_unref(m->data);
     m->data = g_bytes_ref(c->data);
-    c->generation = m->machine.wanted + 1; /* that of the data which the next UPDATE is about */
+    /* the generation that the next UPDATE gives these data */
+    c->generation = m->machine.wanted + 1;
     driver_hear(&m->driver, MEMBER_EV_UPDATE);
 }
 
@@ -756,10 +770,10 @@ static void member_call_begin(struct call *call)
 {
     struct member_call *c = (struct member_call *)call;
 
-    /* The deadline may have passed, and no thread have run since; or it is ahead again. */
+    /* by its deadline the member may be lost, or valid again, and no event has told it so yet */
     if (c->wish == WISH_JOINED)
         driver_hear(&c->of->driver, MEMBER_EV_STANDING);
-    if (!c->of) /* by that */
+    if (!c->of) /* that has ended the call */
         return;
     if (member_has_already(c->of, c->wish))
         member_end_call(c, NULL);
@@ -800,7 +814,7 @@ static const struct call_ops member_call_ops = {.waits = true,
                                                 .stop = member_call_stop,
                                                 .free = member_call_free};
 
-/* data: of WISH_WRITTEN. fn NULL: blocks. */
+/* Makes and runs a call. data: of WISH_WRITTEN. fn NULL: the call blocks. */
 static int member_call_run(zkl_member *m, const char *doing, enum wish wish, GBytes *data,
                            int64_t timeout_ms, zkl_done_fn fn, void *fn_data)
 {
@@ -819,6 +833,7 @@ static int member_call_run(zkl_member *m, const char *doing, enum wish wish, GBy
     return call_run(&c->call, timeout_ms);
 }
 
+/* Sets the error of a call whose argument what is NULL. */
 static int member_refuse(const char *doing, const char *what)
 {
     return error_set(ZKL_EINVAL, NULL, "%s: %s is NULL", doing, what);
@@ -885,7 +900,7 @@ int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn, vo
 
 /* ---- the grant ---- */
 
-static void member_ask(zkl_member *m)
+static void member_ask_for_grant(zkl_member *m)
 {
     if (m->asks)
         return;
@@ -897,7 +912,8 @@ static void member_ask(zkl_member *m)
     incarnation_heat(m->session);
 }
 
-/* A grant that is not lost, even by a deadline that no thread has noticed. */
+/* Stores a reference to a grant that is not lost. The first call asks for the grant. A deadline
+ * that has passed counts, even if no thread has noticed it. */
 static int member_own_grant(zkl_member *m, zkl_grant **ret)
 {
     const char *path = session_path(m->session, m->node);
@@ -905,7 +921,7 @@ static int member_own_grant(zkl_member *m, zkl_grant **ret)
     if (m->left)
         return error_set(ZKL_EPERM, path, "%s: the member has left", path);
     if (m->machine.told_in)
-        member_ask(m);
+        member_ask_for_grant(m);
     if (m->machine.told_in && !m->proved)
         return error_set(ZKL_EUNREACHABLE, path, "%s: not proved yet: ask again", path);
     zkl_grant *g = m->tenure ? m->tenure->grant : NULL;

@@ -1,4 +1,4 @@
-/* A member's inside, for tests. */
+/* The struct of a member, in a header for tests. */
 #ifndef LIB_MEMBER_H
 #define LIB_MEMBER_H
 
@@ -7,7 +7,7 @@
 #include "lib/session/driver.h"
 #include "recipes/member.h"
 
-/* All guarded by the monitor, but what is set when it is made. */
+/* The monitor guards all but what is set when the member is made. */
 struct zkl_member {
     unsigned generation;
     zkl_session *session;
@@ -15,26 +15,27 @@ struct zkl_member {
     char *directory; /* with chroot */
     char *id;
 
-    struct driver driver; /* referred to by the user and messages, and until it is over */
+    /* the user and messages have a reference, and one lasts until it is over */
+    struct driver driver;
     struct member machine;
-    struct tenure *tenure; /* of .proved, from JOINED to LOST or until it leaves; NULL otherwise */
-    uint64_t turn;         /* how often it has joined */
-    bool asks;             /* its grant was asked for: the session is kept proved */
-    bool proved;           /* since then: it goes by the session's deadline */
-    zkl_member *behind;    /* of those not over, with the same node: the next; NULL: none */
-    bool left;             /* or is to */
-    bool joined;           /* once at least */
+    struct tenure *tenure; /* if .proved, from JOINED until it is lost or leaves; NULL otherwise */
+    uint64_t joins;        /* how many times it has joined */
+    bool asks;             /* the user has asked for its grant: the session is kept proved */
+    bool proved;           /* a proof has come since .asks: it goes by the session's deadline */
+    zkl_member *next_same; /* the next member of the session with the same node; NULL: none */
+    bool left;             /* it has left, or is to leave */
+    bool joined;           /* it has joined once at least */
     bool suspect;
-    bool orphan;    /* its node stands, and cannot be deleted */
-    bool unsettled; /* it leaves, and something of it may be done late */
+    bool orphan;    /* its node stands, and a delete was refused */
+    bool unsettled; /* it leaves, but a request of its own may be done late */
     GBytes *data;
-    char *node;        /* full path */
-    bool renames;      /* a party's: its session is another one than that for which it was named */
-    GQueue calls;      /* of struct member_call */
-    zkl_error refusal; /* the last one; .code 0: none */
-    /* the one that has the id: */
+    char *node;   /* full path */
+    bool renames; /* of a party: its session is another than that for which the node was named */
+    GQueue calls; /* of struct member_call */
+    zkl_error refusal; /* the last refusal; .code 0: none */
+    /* of the session that has the id, if it is another: */
     int64_t other_session;
-    char *other_data; /* what its node holds, as text */
+    char *other_data; /* the data of its node, as text */
 };
 
 #endif

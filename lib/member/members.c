@@ -1,11 +1,12 @@
 /* The members of a group: as they were read once, the differences that an observer is told, and
  * which of them owns which shard.
  *
- * Behind both is a view of a group: it lists the members and reads each of them, and does so again
- * whenever they may have changed. What is older than what was told is held back. An observer keeps
- * a view; a call that reads the members once has one for that time. What stands in a table of
- * functions is called with the monitor held, and so is what it calls. The functions of the
- * interface are called without it; those that are about a zkl_members take no lock. */
+ * A view of a group does the first two: it lists the members and reads each of them, and does so
+ * again whenever they may have changed. Data that are older than what was told are held back. An
+ * observer keeps a view; a call that reads the members once has a view for that time. What stands
+ * in a table of functions is called with the monitor held, and so is what it calls; but
+ * members_deliver() is called without it. So are the functions of the interface. Those that are
+ * about a zkl_members take no lock. */
 #include "members.h"
 
 #include <string.h>
@@ -37,7 +38,7 @@ static struct member_box *member_box_ref(struct member_box *box)
     return g_atomic_rc_box_acquire(box);
 }
 
-/* NULL is ignored. */
+/* Does nothing if box is NULL. */
 static void member_box_unref(struct member_box *box)
 {
     if (box)
@@ -68,36 +69,36 @@ struct member_box *member_box_new(const char *name, zkl_member_layout layout,
 
 /* ---- a view ---- */
 
-/* Events of its own. */
+/* The events of a view, beside those of its machine. */
 enum {
-    VIEW_EV_CHANGED = MACHINE_EV_OWN, /* what a member wrote */
-    VIEW_EV_READ                      /* a member was, or can be told: .rc */
+    VIEW_EV_CHANGED = MACHINE_EV_OWN, /* a member has written its data */
+    VIEW_EV_READ                      /* a member was read: .rc; or the user may be told again */
 };
 
-/* The first member of a larger struct, which ends with it. The caller holds the monitor. */
+/* The first member of a larger struct, which is freed with it. The caller holds the monitor. */
 struct view {
-    struct children_watch watch; /* one of the session's; the first member */
+    struct children_watch watch; /* in the session's list of views; the first member */
     zkl_member_layout layout;
     bool watches;                 /* the list and each member are watched */
-    bool (*seen)(struct view *v); /* each listed member was read since the list; false: not now,
-                                     but with the next VIEW_EV_READ */
+    bool (*seen)(struct view *v); /* each listed member was read after the list. Returns false if it
+                                     cannot be told now: the next VIEW_EV_READ tries again */
     void (*failed)(struct view *v, int code); /* the server refused a request; may be NULL */
 
     struct children machine;
     struct newest newest;
     GPtrArray *names;    /* in the newest list */
     GHashTable *entries; /* name -> struct view_entry */
-    unsigned asked;      /* reads under way */
-    bool news;           /* a list was taken since the last time that it was seen */
-    bool again;          /* what was listed has changed meanwhile */
+    unsigned asked;      /* how many reads are under way */
+    bool news;           /* a list was taken, and seen() has not returned true since */
+    bool again;          /* a listed member has changed during the query */
 };
 
-/* One name. */
+/* A child that counts as a member, now or in what was told. */
 struct view_entry {
     struct view *view;
     char *name;
     bool listed;
-    bool dirty; /* to be read, again */
+    bool dirty; /* to be read */
     const struct request *asked;
     struct group_node now, told;
     struct member_box *now_box, *told_box; /* NULL: none */
@@ -128,7 +129,8 @@ static void view_hear(struct view *v, unsigned kind, enum store_rc rc)
     driver_hear_event(&v->watch.driver, (struct machine_event){.kind = kind, .rc = rc});
 }
 
-/* One that is gone fires the watch on the children, too. */
+/* Marks the member to be read. If its node is gone, no event is needed: the watch on the children
+ * fires, too. */
 static void view_on_fired(struct subscription *i, bool gone)
 {
     struct view_entry *e = SUBSCRIBER(i, struct view_entry, watch);
@@ -162,7 +164,7 @@ static void view_set_now(struct view_entry *e, struct group_node now, struct mem
 
 /* ---- reading ---- */
 
-static void view_entry_read(struct request *r, const struct store_reply *reply)
+static void view_on_entry_read(struct request *r, const struct store_reply *reply)
 {
     struct view *v = r->context;
     struct view_entry *e = g_hash_table_lookup(v->entries, strrchr(r->what.path, '/') + 1);
@@ -182,11 +184,11 @@ static void view_entry_read(struct request *r, const struct store_reply *reply)
     driver_unref(&v->watch.driver);
 }
 
-/* Where there is no room for a watch, it is read with each list. */
-static void view_ask(struct view *v, struct view_entry *e)
+/* Reads a member. If there is no room for a watch, the member is read with each list. */
+static void view_read_entry(struct view *v, struct view_entry *e)
 {
     struct request *r = request_new(STORE_GET, g_strconcat(v->watch.directory, "/", e->name, NULL),
-                                    view_entry_read, v);
+                                    view_on_entry_read, v);
 
     e->dirty = false;
     if (v->watches)
@@ -208,13 +210,14 @@ static void view_read_entries(struct view *v)
 
     for (GList *l = all; l; l = l->next)
         if (view_is_to_be_read(v, l->data))
-            view_ask(v, l->data);
+            view_read_entry(v, l->data);
     g_list_free(all);
 }
 
 /* ---- data that are older than what was told ---- */
 
-/* A list or a member is: whether all is to be read again, later; else it counts. */
+/* A list or a member is older than what was told. Returns true if it is held back, and asks for a
+ * later query; false: it counts. */
 static bool view_holds_back(struct view *v, const struct children_moment *moment,
                             struct machine_actions *out)
 {
@@ -227,7 +230,8 @@ static bool view_holds_back(struct view *v, const struct children_moment *moment
     return true;
 }
 
-/* Whether any member is, as it was read. Those are read again with the next list. */
+/* Whether any member is older than what was told. Such members are read again with the next list.
+ */
 static bool view_is_older(const struct view *v)
 {
     GHashTableIter i;
@@ -243,7 +247,7 @@ static bool view_is_older(const struct view *v)
     return older;
 }
 
-/* All are, if they are listed. */
+/* Marks all members to be read with the next list. */
 static void view_reread(struct view *v)
 {
     GHashTableIter i;
@@ -256,8 +260,8 @@ static void view_reread(struct view *v)
 
 /* ---- the end of a query ---- */
 
-/* Whether each member that was listed was read since. A member whose session ended, or whose read
- * was refused, is read with the next list. */
+/* Whether each listed member was read after the list. If a read was refused, the data that were
+ * read before count, and the member is read with the next list. */
 static bool view_is_complete(const struct view *v)
 {
     GHashTableIter i;
@@ -283,7 +287,8 @@ static gboolean view_is_done_with(void *name, void *value, void *data)
     return !e->listed && !e->asked && e->told.czxid == 0;
 }
 
-/* Forgets the members that are gone, and looks again if anything has changed since. */
+/* Ends a query that was told: forgets the members that are gone, and queries again if anything has
+ * changed since the list. */
 static void view_settle(struct view *v, const struct children_moment *moment,
                         struct machine_actions *out)
 {
@@ -299,6 +304,7 @@ static void view_settle(struct view *v, const struct children_moment *moment,
         children_changed(&v->machine, moment, out);
 }
 
+/* Tells what was read, if it is complete and not older than what was told. */
 static void view_conclude(struct view *v, const struct children_moment *moment,
                           struct machine_actions *out)
 {
@@ -308,7 +314,7 @@ static void view_conclude(struct view *v, const struct children_moment *moment,
         view_settle(v, moment, out);
 }
 
-/* References to all that are there. */
+/* Returns references to all members that were read. */
 static GPtrArray *view_boxes(const struct view *v)
 {
     GPtrArray *boxes = g_ptr_array_new();
@@ -336,7 +342,7 @@ static void view_forget_list(struct view *v)
         ((struct view_entry *)value)->listed = false;
 }
 
-/* From now on, data is reported even if it is older than what was reported last. */
+/* Makes the view accept older data than what was told. */
 static void view_rewind(struct view *v)
 {
     newest_rewind(&v->newest);
@@ -368,7 +374,7 @@ static void view_on_missing(struct view *v, const struct children_moment *moment
     view_conclude(v, moment, out);
 }
 
-/* What happens while it is listed or read anyway is seen then. */
+/* Queries again after a change. A change during a query is remembered until its end. */
 static void view_on_changed(struct view *v, const struct children_moment *moment,
                             struct machine_actions *out)
 {
@@ -418,7 +424,7 @@ static struct view *view_of(struct driver *d)
     return (struct view *)children_watch_of(d);
 }
 
-static void view_keep(struct view *v, const struct machine_event *ev)
+static void view_keep_names(struct view *v, const struct machine_event *ev)
 {
     if (ev->kind != MACHINE_EV_ANSWER || ev->verb != STORE_LIST || ev->rc != STORE_OK)
         return;
@@ -433,7 +439,7 @@ static void view_step(struct driver *d, const struct machine_event *ev, struct m
     struct view *v = view_of(d);
     const struct children_moment moment = children_watch_moment(&v->watch);
 
-    view_keep(v, ev);
+    view_keep_names(v, ev);
     if (ev->kind == VIEW_EV_CHANGED || ev->kind == MACHINE_EV_FIRED)
         view_on_changed(v, &moment, out);
     else if (ev->kind == VIEW_EV_READ)
@@ -550,7 +556,8 @@ void zkl_members_free(zkl_members *ms)
     g_free(ms);
 }
 
-/* For a call of doing, which may wait. 0, or the thread's last error. */
+/* Checks the arguments that the calls have in common; doing: the name of the function, which blocks
+ * if blocking. Returns 0, or the thread's last error. */
 static int members_check(const char *doing, zkl_session *s, const char *path,
                          zkl_member_layout layout, bool blocking)
 {
@@ -568,7 +575,7 @@ struct members_look;
 struct members_call {
     struct call call;
     zkl_member_layout layout;
-    struct members_look *look; /* NULL once it has ended */
+    struct members_look *look; /* NULL: the call has ended */
     zkl_members *ret;
 };
 
@@ -577,7 +584,7 @@ struct members_look {
     struct members_call *call;
 };
 
-/* Ends the look, too. The call has another reference, but one that nobody is told of any more. */
+/* Ends the call and its look. */
 static void members_end_call(struct members_call *c, const zkl_error *why)
 {
     struct members_look *l = c->look;
@@ -643,10 +650,9 @@ static void members_call_begin(struct call *call)
     l->view.failed = members_look_failed;
     view_init(&l->view, call->session, session_path(call->session, call->path));
     c->look = l;
-    driver_ref(
-        &l->view.watch
-             .driver); /* the call's: when the session is closed, the look may be told first */
-    driver_ref(&l->view.watch.driver); /* it may end at once */
+    driver_ref(&l->view.watch.driver); /* the call's reference: when the session is closed, the look
+                                          may end before the call */
+    driver_ref(&l->view.watch.driver); /* the look may end at once */
     children_watch_begin(&l->view.watch);
     driver_unref(&l->view.watch.driver);
 }
@@ -667,7 +673,7 @@ int zkl_members_read(zkl_members **ret, zkl_session *s, const char *path, zkl_me
     struct members_call *c = g_new0(struct members_call, 1);
     c->layout = layout;
     call_init(&c->call, &members_call_ops, s, g_strconcat(s->chroot, path, NULL), NULL, NULL);
-    call_ref(&c->call); /* nobody else has it yet */
+    call_ref(&c->call); /* no lock: nobody else has it yet */
     code = call_run(&c->call, timeout_ms);
     if (!code)
         *ret = g_steal_pointer(&c->ret);
@@ -681,9 +687,9 @@ struct members_observer {
     struct view view; /* the first member */
     zkl_members_fn fn;
     void *data;
-    unsigned telling; /* messages on their way */
-    bool held;        /* what was read is told when they have arrived */
-    bool told;        /* ALL, once at least */
+    unsigned telling; /* how many messages are not told yet */
+    bool held;        /* more was read: it is told after them */
+    bool told;        /* ZKL_MEMBERS_ALL was told once at least */
 };
 
 struct members_message {
@@ -702,7 +708,8 @@ static void members_free_message(struct children_watch_message *base)
     g_free(m);
 }
 
-/* What comes faster than it is told is told together. */
+/* Tells a message, without the monitor held. After the last one, the user is told at once all that
+ * was read during the calls. */
 static void members_deliver(struct children_watch_message *base)
 {
     const struct members_message *m = (struct members_message *)base;
@@ -713,12 +720,12 @@ static void members_deliver(struct children_watch_message *base)
     session_lock(s);
     if (--o->telling == 0 && o->held) {
         o->held = false;
-        view_hear(&o->view, VIEW_EV_READ, STORE_OK); /* which is seen now */
+        view_hear(&o->view, VIEW_EV_READ, STORE_OK); /* now seen() tells it */
     }
     session_unlock(s);
 }
 
-/* Takes box, or all. */
+/* Tells the user an event. Takes the reference to box, or all. */
 static void members_tell(struct members_observer *o, zkl_members_event event,
                          struct member_box *box, zkl_members *all)
 {
@@ -732,9 +739,9 @@ static void members_tell(struct members_observer *o, zkl_members_event event,
     children_watch_tell(&o->view.watch, &m->base);
 }
 
-/* ---- the differences between what it was told and what was read since ---- */
+/* ---- the differences between what the observer was told and what was read since ---- */
 
-/* Whether they say different things of the same node; either may be NULL, which is no node. */
+/* Whether two boxes say different things of one node. Either may be NULL: there is no node. */
 static bool members_differ(const struct member_box *a, const struct member_box *b)
 {
     return a && b && a != b &&
@@ -748,6 +755,7 @@ struct members_news {
     struct member_box *before, *now; /* with a reference; NULL: none */
 };
 
+/* Adds to all how the member differs from what was told, which is now what was read. */
 static void members_collect(struct view_entry *e, GArray *all)
 {
     static const struct group_node none;
@@ -769,7 +777,7 @@ static int members_compare_news(gconstpointer a, gconstpointer b)
     return x->what.at < y->what.at ? -1 : x->what.at > y->what.at;
 }
 
-static void members_tell_all(struct members_observer *o, const GArray *all)
+static void members_tell_differences(struct members_observer *o, const GArray *all)
 {
     for (guint i = 0; i < all->len; i++) {
         const struct members_news *n = &g_array_index(all, struct members_news, i);
@@ -802,7 +810,7 @@ static bool members_watch_seen(struct view *v)
     while (g_hash_table_iter_next(&i, NULL, &entry))
         members_collect(entry, all);
     g_array_sort(all, members_compare_news);
-    members_tell_all(o, all);
+    members_tell_differences(o, all);
     if (all->len > 0 || !o->told)
         members_tell(o, ZKL_MEMBERS_ALL, NULL, members_new(view_boxes(v)));
     o->told = true;
@@ -850,10 +858,10 @@ int zkl_shards_share_of(const zkl_member_info *member, zkl_shards_share *ret)
     return says;
 }
 
-/* Returns how many shards there are. If no member says anything, all take part. Otherwise a member
- * that says nothing, such as zkl member, works on no shards. If it owned some, nobody else would
- * seek them. */
-static uint32_t read_hosts(struct shards_host *hosts, const zkl_members *ms, uint32_t count)
+/* Fills in hosts, and returns how many shards there are. If no member says anything, all take part.
+ * Otherwise a member that says nothing, such as zkl member, works on no shards: if it owned some,
+ * nobody else would seek them. */
+static uint32_t members_read_hosts(struct shards_host *hosts, const zkl_members *ms, uint32_t count)
 {
     uint32_t highest = 0;
 
@@ -879,7 +887,7 @@ int zkl_shards_plan(const zkl_member_info **owners, size_t count, const zkl_memb
         return error_set(ZKL_EINVAL, NULL, "zkl_shards_plan: %s",
                          owners && ms ? "count is not 1 to 65536" : "owners or ms is NULL");
     struct shards_host *hosts = g_new(struct shards_host, members);
-    const uint32_t all = read_hosts(hosts, ms, (uint32_t)count);
+    const uint32_t all = members_read_hosts(hosts, ms, (uint32_t)count);
     struct shards_shard *shards = g_new(struct shards_shard, all);
     shards_plan(hosts, members, shards);
     for (size_t k = 0; k < count; k++)

@@ -1,3 +1,5 @@
+/* All functions are called with the monitor held, but zkl_watch_free() and what the callback thread
+ * runs, children_watch_deliver() and children_watch_deliver_last(). */
 #include "children_watch.h"
 
 #include "lib/base/callbacks.h"
@@ -67,7 +69,7 @@ void children_watches_on_closed(struct participant *p)
 
 /* ---- all of a session that need no more than its list ---- */
 
-/* A watch hears of refused credentials as of a connection: it queries, and finds that out. */
+/* A watch takes refused credentials as a connection: it queries, and the query fails. */
 static const struct participant_ops participant = {
     .on = {[NEWS_UP] = children_watches_on_up,
            [NEWS_REFUSED] = children_watches_on_up,
@@ -142,13 +144,13 @@ char *children_watch_path(struct driver *d, unsigned node)
 
 /* ---- telling ---- */
 
-static void free_message(struct children_watch_message *m)
+static void children_watch_free_message(struct children_watch_message *m)
 {
     driver_unref(&m->watch->driver);
     m->free(m);
 }
 
-/* With the monitor held, but not meanwhile. */
+/* Calls the user's function. The monitor is held before and after, but not during the call. */
 static void children_watch_call(struct children_watch *cw, struct children_watch_message *m)
 {
     zkl_session *s = cw->session;
@@ -170,7 +172,7 @@ static void children_watch_deliver(void *data)
 
     session_lock(s);
     children_watch_call(m->watch, m);
-    free_message(m);
+    children_watch_free_message(m);
     session_unlock(s);
 }
 
@@ -179,11 +181,12 @@ void children_watch_tell(struct children_watch *cw, struct children_watch_messag
     m->watch = cw;
     driver_ref(&cw->driver);
     if (!callbacks_push(cw->session->callbacks, children_watch_deliver, m))
-        free_message(m);
+        children_watch_free_message(m);
 }
 
-/* Keeps the message, but not its reference, in the place of the one that was told before. Where
- * others came between the two and were not told, it may be the same again. */
+/* Tells the last message, and keeps it in the place of the one that was told before. It is told
+ * even if both are the same, if it has replaced a third one that was not told. Its reference to the
+ * watch is given up. */
 static void children_watch_deliver_last(void *data)
 {
     struct children_watch *cw = data;
@@ -212,7 +215,7 @@ void children_watch_tell_last(struct children_watch *cw, struct children_watch_m
     driver_ref(&cw->driver);
     cw->last = m;
     if (before)
-        free_message(before);
+        children_watch_free_message(before);
     else if (!callbacks_push(cw->session->callbacks, children_watch_deliver_last, cw))
-        free_message(g_steal_pointer(&cw->last));
+        children_watch_free_message(g_steal_pointer(&cw->last));
 }

@@ -1,6 +1,6 @@
-/* A machine that looks at the children of a path whenever they may have changed, for a user who is
- * told: an observer of leaders, a watch of a queue, a view of a group. Each begins with a struct
- * children_watch. All with the monitor held. */
+/* A watch that lists the children of a path whenever they may have changed, for a user who is told.
+ * An observer of leaders, a watch of a queue and a view of a group each begin with a struct
+ * children_watch. The caller holds the monitor, unless a comment says otherwise. */
 #ifndef LIB_CHILDREN_WATCH_H
 #define LIB_CHILDREN_WATCH_H
 
@@ -13,7 +13,7 @@ struct children_watch;
 
 struct children_watch_kind {
     struct driver_ops driver;
-    const char *doing; /* for the log; NULL: the user is told */
+    const char *doing; /* what the log says failed; NULL: nothing is logged, as the user is told */
     void (*free)(struct children_watch *cw);
 };
 
@@ -21,34 +21,37 @@ struct children_watch {
     zkl_session *session;
     char *directory; /* with chroot */
     const struct children_watch_kind *kind;
-    GQueue *list;                        /* all that end together */
-    bool stopped;                        /* no call begins any more */
-    unsigned calls;                      /* under way */
-    struct children_watch_message *last; /* that will be told when it is its turn; NULL: none */
-    struct children_watch_message *told; /* the last of those; NULL: none */
-    struct driver driver; /* with references of the user, its list and each message */
+    GQueue *list;   /* the watches that end together, of which it is one */
+    bool stopped;   /* no call of the user's function begins any more */
+    unsigned calls; /* calls under way */
+    /* of children_watch_tell_last(): not told yet; NULL: none */
+    struct children_watch_message *last;
+    struct children_watch_message *told; /* of children_watch_tell_last(): told last; NULL: none */
+    struct driver driver;                /* the user, the list and each message have a reference */
 };
 
-/* Fills in what is all zero, with one reference: the list's. */
+/* Fills in a watch that is all zero. Its one reference is the list's. */
 void children_watch_init(struct children_watch *cw, zkl_session *s, const char *directory,
                          const struct children_watch_kind *kind, GQueue *list);
 
-/* The first time. */
+/* Begins the first query. */
 void children_watch_begin(struct children_watch *cw);
 
-/* No call begins any more. */
+/* Ends a watch, or all of a list. No call of the user's function begins after that. */
 void children_watch_stop(struct children_watch *cw);
 void children_watch_stop_all(GQueue *list);
 
-/* For the participant of a list: there is a connection again, or another session, or there will be
- * none, since the credentials are refused; and no call begins any more. */
+/* For the participant that has the list. _on_up: there is a connection again, or another session,
+ * or the credentials are refused, so that no connection comes. _on_closed: no call begins any more.
+ */
 void children_watches_on_up(struct participant *p);
 void children_watches_on_closed(struct participant *p);
 
-/* The list of a session that begins and stops its watches with its connections and its end. */
+/* Returns the list of the session's watches. They query when a connection begins, and stop when the
+ * session is closed. */
 GQueue *children_watch_list_of(zkl_session *s);
 
-/* What the user has of it, until zkl_watch_free(): with a reference. */
+/* Returns the user's reference, which zkl_watch_free() gives up. */
 zkl_watch *children_watch_handle(struct children_watch *cw);
 
 /* ---- for the kinds ---- */
@@ -56,10 +59,10 @@ zkl_watch *children_watch_handle(struct children_watch *cw);
 struct children_watch *children_watch_of(struct driver *d);
 struct children_moment children_watch_moment(const struct children_watch *cw);
 
-/* Logs what the user is told of a failure, if the kind says what it is doing. */
+/* Logs a failure, if the kind says what it is doing. */
 void children_watch_log(const struct children_watch *cw, enum children_tell why);
 
-/* What it is for a caller: a code of zkl_error. */
+/* Returns the code of zkl_error for a failure. */
 int children_watch_code(enum children_tell why);
 
 /* For their driver_ops: */
@@ -68,21 +71,23 @@ void children_watch_free(struct driver *d);
 
 /* ---- telling ---- */
 
-/* Begins what is told; freed by free, with the monitor held, whether it was told or not. */
+/* The first member of a message. free() frees it with the monitor held, whether it was told or not.
+ */
 struct children_watch_message {
     struct children_watch *watch;
-    void (*call)(struct children_watch_message *m); /* without the monitor held */
+    void (*call)(struct children_watch_message *m); /* called without the monitor */
     void (*free)(struct children_watch_message *m);
-    /* For children_watch_tell_last(): would the user be told the same? */
+    /* For children_watch_tell_last(): whether both tell the user the same. */
     bool (*same)(const struct children_watch_message *a, const struct children_watch_message *b);
-    bool others; /* were not told for it */
+    bool others; /* it has replaced messages that were not told */
 };
 
-/* Takes m, and a reference. */
+/* Tells m on the callback thread, and then frees it. Takes a reference to the watch until then. */
 void children_watch_tell(struct children_watch *cw, struct children_watch_message *m);
 
-/* The same in the place of what was to be told last, if its call has not begun: however slow the
- * user's function is, others wait for one call of it. What comes back to what was told is not. */
+/* Tells m as children_watch_tell() does, but m replaces a message whose call has not begun. So at
+ * most one message waits, however slow the user's function is. If m tells the same as the last one
+ * that was told, m is dropped. */
 void children_watch_tell_last(struct children_watch *cw, struct children_watch_message *m);
 
 #endif

@@ -22,26 +22,30 @@
 #include "recipes/rule.h"
 #include "recipes/snapshot.h"
 
-/* A snapshot. While it is read or changed a call has a reference, too. */
+/* A snapshot. While a call reads it, or asks or removes its contenders, the call has a reference,
+ * too. */
 struct zkl_queue {
     int refs; /* guarded by the monitor while there is a call */
     zkl_session *session;
     char *directory; /* with chroot */
     struct queue_wish wish;
-    GArray *list;           /* of zkl_contender, in order from the list on */
-    uint64_t made, changed; /* the directory, and its children last: the list's zxids */
-    GHashTable *known;      /* of zkl_contender by name: those of wish.previous that were read */
-    int32_t limit;          /* of a semaphore of ours; 0: there is none */
-    uint64_t limit_zxid;    /* when it was changed; 0: not since the directory was made */
-    bool unknown;           /* whether a node was removed */
+    GArray *list;           /* of zkl_contender, in the order of the queue once the list is read */
+    uint64_t made, changed; /* zxids that the list showed: when the directory was made, and when its
+                               children last changed */
+    GHashTable *known;   /* the contenders of wish.previous that were read: name -> zkl_contender */
+    int32_t limit;       /* of a semaphore in our layout; 0: there is none */
+    uint64_t limit_zxid; /* zxid of the change of the limit; 0: not changed since the directory was
+                            made */
+    bool unknown;        /* it is not known whether the node was removed */
 };
 
-/* A snapshot is taken, or its contenders are asked to give way, or its only one is removed. */
+/* A call that takes a snapshot, asks its contenders to give way, or removes its only one. */
 struct queue_call {
     struct driven driven; /* the first member */
     struct snapshot machine;
     zkl_queue *queue;
-    char *numbers; /* the line of the contender whose data were read last, if it is to be asked */
+    char *numbers; /* the line of numbers in the data that were read last, if their contender is to
+                      be asked */
 };
 
 static void queue_clear_contender(void *data)
@@ -63,14 +67,14 @@ static void queue_unref(zkl_queue *q)
     g_free(q);
 }
 
-/* The contender has left. */
+/* Marks a contender as one that has left. */
 static void queue_forget(zkl_contender *c)
 {
     queue_clear_contender(c);
     c->node = c->owner = NULL;
 }
 
-/* Takes out the contenders that have left. */
+/* Takes out the contenders that have left. Each of the others gets an owner, if only "". */
 static void queue_compact(zkl_queue *q)
 {
     zkl_contender *all = (zkl_contender *)(void *)q->list->data; /* may be NULL */
@@ -94,7 +98,7 @@ static void queue_compact(zkl_queue *q)
 G_STATIC_ASSERT((int)ZKL_KIND_LEASE == (int)CHILD_LEASE);
 G_STATIC_ASSERT((int)ZKL_CLIENT_RUBY == (int)MAKER_RUBY);
 
-/* .holds is an enum holding until the reading ends. */
+/* Returns c as recipes/holders.h sees it. Until queue_finish(), c->holds is an enum holding. */
 static struct in_line queue_see(const zkl_contender *c)
 {
     struct in_line seen = {.ours = c->client == ZKL_CLIENT_ZKL, .holding = (enum holding)c->holds};
@@ -103,7 +107,7 @@ static struct in_line queue_see(const zkl_contender *c)
     return seen;
 }
 
-/* c, which was read so, may hold beyond the limit. */
+/* Marks c, if what was read of it says that it may hold beyond the limit. */
 static void queue_mark_earlier(const zkl_queue *q, zkl_contender *c, const struct machine_event *ev)
 {
     const struct in_line seen = queue_see(c);
@@ -128,9 +132,9 @@ static void queue_mark_holders(zkl_queue *q)
     g_free(line);
 }
 
-/* ---- what is known ---- */
+/* ---- what the previous snapshot knows ---- */
 
-static void queue_know(zkl_queue *q, const zkl_queue *previous)
+static void queue_index_previous(zkl_queue *q, const zkl_queue *previous)
 {
     q->known = g_hash_table_new(g_str_hash, g_str_equal);
     for (guint i = 0; i < previous->list->len; i++) {
@@ -140,7 +144,7 @@ static void queue_know(zkl_queue *q, const zkl_queue *previous)
     }
 }
 
-/* Whether c waits, and wish.previous has what is to be read of it, which is then filled in. */
+/* Fills in c from the previous snapshot, if it is there and c waits. Returns whether it was. */
 static bool queue_recall(const zkl_queue *q, zkl_contender *c)
 {
     const zkl_contender *old =
@@ -155,8 +159,9 @@ static bool queue_recall(const zkl_queue *q, zkl_contender *c)
     return true;
 }
 
-/* Leaves out contenders that left between list and read. A contender that is not read has no owner.
- * If only a few were wanted, queue_take_list() has marked who holds, while all were known. */
+/* Ends a reading: takes out the contenders that left between list and read, and makes .holds a
+ * bool. If only a few are wanted, queue_take_list() has marked who holds: it knew all of the list.
+ */
 static void queue_finish(zkl_queue *q)
 {
     queue_compact(q);
@@ -171,8 +176,9 @@ static void queue_finish(zkl_queue *q)
     g_clear_pointer(&q->known, g_hash_table_unref);
 }
 
-/* ---- what fills it ---- */
+/* ---- what answers show ---- */
 
+/* Fills in c from the answer to its read. */
 static void queue_take(const zkl_queue *q, zkl_contender *c, const struct machine_event *ev)
 {
     const gssize length = (gssize)payload_of_child(c->node, ev->data, ev->length, ev->version);
@@ -208,7 +214,7 @@ static int queue_compare(gconstpointer a, gconstpointer b)
     return rule_compare((int32_t)x->number, (int32_t)y->number);
 }
 
-/* The kind says what it is, by whatever word others see it. */
+/* Returns the public kind: kinds that differ only by the word in the name are one. */
 static zkl_kind queue_kind_of(enum child_kind kind)
 {
     return kind == CHILD_KAZOO         ? ZKL_KIND_LOCK
@@ -217,7 +223,7 @@ static zkl_kind queue_kind_of(enum child_kind kind)
                                        : (zkl_kind)kind;
 }
 
-static void queue_enter(zkl_queue *q, const char *name)
+static void queue_add(zkl_queue *q, const char *name)
 {
     struct child child;
 
@@ -232,8 +238,8 @@ static void queue_enter(zkl_queue *q, const char *name)
     g_array_append_val(q->list, c);
 }
 
-/* Keeps the contenders that the caller wants. If the limit was changed, all are read, since only
- * their data tell who holds beyond the new limit. */
+/* Keeps the contenders that the caller wants. If the limit was changed, those that do not hold are
+ * kept and read, too: only their data tell whether they hold beyond the new limit. */
 static void queue_pick(zkl_queue *q)
 {
     const struct queue_wish *wish = &q->wish;
@@ -246,7 +252,7 @@ static void queue_pick(zkl_queue *q)
     }
 }
 
-/* Leases of ours are there, whose limit is in the directory's data. */
+/* Whether the list shows leases in our layout, whose limit is in the directory's data. */
 static bool queue_needs_limit(const struct machine_event *ev)
 {
     struct child child;
@@ -260,7 +266,8 @@ static bool queue_needs_limit(const struct machine_event *ev)
     return false;
 }
 
-/* In a directory that was made anew, and in older data, names come again. */
+/* Stores the zxids of the list. Forgets the previous snapshot if the directory was made anew, or if
+ * the data are older: there names repeat. */
 static void queue_take_zxids(zkl_queue *q, const struct machine_event *ev)
 {
     const zkl_queue *previous = q->wish.previous;
@@ -271,7 +278,8 @@ static void queue_take_zxids(zkl_queue *q, const struct machine_event *ev)
         g_clear_pointer(&q->known, g_hash_table_unref);
 }
 
-/* Whether contender i is to be read: it is wanted, and was not known before. */
+/* Whether contender i is to be read: it is among the first .max_nodes, and was not filled in yet.
+ */
 static bool queue_reads(const zkl_queue *q, guint i)
 {
     const bool wanted = q->wish.max_nodes == 0 || i < q->wish.max_nodes;
@@ -279,7 +287,8 @@ static bool queue_reads(const zkl_queue *q, guint i)
     return wanted && !g_array_index(q->list, zkl_contender, i).owner;
 }
 
-/* All entries stay where they are from this list on: requests name them by their place. */
+/* Takes the list. No contender changes its place after that, since requests name it by its place.
+ */
 static void queue_take_list(zkl_queue *q, const struct machine_event *ev)
 {
     const char *first;
@@ -287,9 +296,9 @@ static void queue_take_list(zkl_queue *q, const struct machine_event *ev)
     g_array_set_size(q->list, 0);
     queue_take_zxids(q, ev);
     if (q->wish.first && (first = queue_first(ev->names, (int)ev->count, q->wish.first)))
-        queue_enter(q, first);
+        queue_add(q, first);
     for (size_t i = 0; i < ev->count && !q->wish.first; i++)
-        queue_enter(q, ev->names[i]);
+        queue_add(q, ev->names[i]);
     g_array_sort(q->list, queue_compare);
     queue_mark_holders(q);
     queue_pick(q);
@@ -305,12 +314,13 @@ static struct queue_call *queue_call_of(struct driver *d)
     return (struct queue_call *)driven_of(d);
 }
 
+/* Returns the place in the list of the contender that node stands for. */
 static guint queue_place(uint32_t node)
 {
     return node - (node >= SNAPSHOT_NUMBERED ? SNAPSHOT_NUMBERED : SNAPSHOT_CONTENDER);
 }
 
-/* Whether anything is asked of contender i. */
+/* Whether a request is sent for contender i. */
 static bool queue_asks(const struct queue_call *x, guint i)
 {
     if (x->machine.goal == SNAPSHOT_ASK)
@@ -335,7 +345,8 @@ static char *queue_call_path(struct driver *d, unsigned node)
     return g_strconcat(q->directory, "/", c->node, NULL);
 }
 
-/* Numbers stay below the word: contenders after this one go by them, and would wait for them. */
+/* Returns the data that ask to give way: the word, then the numbers that the node had. Without the
+ * numbers, later contenders of a numbered semaphore would wait for them. */
 static char *queue_call_data(struct driver *d, unsigned node, int *ret_length)
 {
     const struct queue_call *x = queue_call_of(d);
@@ -345,6 +356,7 @@ static char *queue_call_data(struct driver *d, unsigned node, int *ret_length)
     return data;
 }
 
+/* Takes an answer, before the machine does. */
 static void queue_call_take(struct queue_call *x, const struct machine_event *ev,
                             struct snapshot_moment *m)
 {
@@ -422,7 +434,8 @@ static const struct call_ops queue_call_ops = {.waits = true,
                                                .replaced = driven_replaced,
                                                .free = queue_call_free};
 
-/* Returns 0, and nobody else has q any more; or the thread's last error, and q is freed. */
+/* Runs one call on q. Returns 0, and the caller alone has q; or the thread's last error, and q is
+ * freed. */
 static int queue_run(zkl_queue *q, enum snapshot_goal goal, int64_t timeout_ms)
 {
     zkl_session *s = q->session;
@@ -458,7 +471,7 @@ static zkl_queue *queue_new(zkl_session *s, const char *directory, const struct 
     q->list = g_array_new(FALSE, TRUE, sizeof(zkl_contender));
     g_array_set_clear_func(q->list, queue_clear_contender);
     if (wish->previous)
-        queue_know(q, wish->previous);
+        queue_index_previous(q, wish->previous);
     return q;
 }
 
@@ -470,7 +483,7 @@ int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,
     if (callbacks_inside())
         return error_set(ZKL_EDEADLK, session_path(s, directory),
                          "%s: reading would wait inside a callback", session_path(s, directory));
-    session_ref(s); /* closing it ends the reading, and may come first to its end */
+    session_ref(s); /* closing the session ends the reading, and may free the session first */
     zkl_queue *q = queue_new(s, directory, wish);
     code = queue_run(q, wish->first ? SNAPSHOT_OF_FIRST : SNAPSHOT_OF_ALL, timeout_ms);
     session_unref(s);
@@ -513,7 +526,7 @@ const zkl_contender *zkl_queue_get(const zkl_queue *q, size_t i)
     return i < zkl_queue_count(q) ? &g_array_index(q->list, zkl_contender, i) : NULL;
 }
 
-/* All requests were answered: nobody else has it any more. */
+/* No lock is needed: all requests were answered, so nobody else has q. */
 void zkl_queue_free(zkl_queue *q)
 {
     if (q)
@@ -533,7 +546,7 @@ static int queue_check(const zkl_session *s, const char *path, const char *what,
     return path_error(s->chroot, path);
 }
 
-static int queue_nobody(const char *path, const char *node)
+static int queue_error_nobody(const char *path, const char *node)
 {
     return node ? error_set(ZKL_ENOENT, path, "%s: no contender %.100s", path, node)
                 : error_set(ZKL_ENOENT, path, "%s: nobody holds it", path);
@@ -566,7 +579,7 @@ static int queue_ask(zkl_queue **ret, zkl_session *s, const char *path, const ch
     queue_compact(q);
     if (zkl_queue_count(q) == 0) {
         queue_unref(q);
-        return queue_nobody(path, node);
+        return queue_error_nobody(path, node);
     }
     *ret = q;
     return 0;
@@ -579,7 +592,7 @@ int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, const ch
 
     if (code)
         return code;
-    session_ref(s); /* closing it ends this, and may come first to its end */
+    session_ref(s); /* closing the session ends this, and may free the session first */
     code = queue_ask(ret, s, path, node, timeout_ms);
     session_unref(s);
     return code;
@@ -587,7 +600,8 @@ int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, const ch
 
 /* ---- removing ---- */
 
-/* *ret_again: it is not known whether it was removed. */
+/* Reads the contender and removes it. end: when the caller's time is over (call_due_of_all()).
+ * *ret_again: it is not known whether the node was removed. */
 static int queue_remove_once(zkl_session *s, const char *path, const char *node, uint64_t token,
                              int64_t end, bool *ret_again)
 {
@@ -598,7 +612,7 @@ static int queue_remove_once(zkl_session *s, const char *path, const char *node,
         return code;
     if (zkl_queue_count(q) == 0 || zkl_queue_get(q, 0)->token != token) {
         queue_unref(q);
-        return queue_nobody(path, node);
+        return queue_error_nobody(path, node);
     }
     if ((code = queue_run(q, SNAPSHOT_REMOVE, call_left_ms(end))))
         return code;
@@ -629,21 +643,21 @@ int zkl_queue_break(zkl_session *s, const char *path, const char *node, uint64_t
 
 /* ---- watching ---- */
 
-/* Each query leaves a watch on the children, or on the path's coming, and tells. What changes after
- * that fires it. */
+/* A watch of a queue. Each query leaves a watch on the children, or on the path if that is missing,
+ * and tells the user. A later change fires the watch. */
 struct queue_watch {
     struct children_watch watch; /* the first member */
     struct children machine;
     zkl_queue_fn fn;
     void *data;
-    bool queued; /* a message is */
+    bool queued; /* a message waits to be told */
 };
 
 static void queue_watch_call(struct children_watch_message *m)
 {
     struct queue_watch *w = (struct queue_watch *)m->watch;
 
-    /* What is found from now on is news again. */
+    /* a change that is found after this is told once more */
     session_lock(w->watch.session);
     w->queued = false;
     session_unlock(w->watch.session);
@@ -682,7 +696,8 @@ static void queue_watch_step(struct driver *d, const struct machine_event *ev,
     children_report(&w->machine, ev, &moment, out);
 }
 
-/* The user hears of a failure as of a change: reading the queue then says why. */
+/* Tells the user of a change. A failure is told as one: when the user reads the queue, the error
+ * says why. */
 static void queue_watch_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct queue_watch *w = queue_watch_of(d);
@@ -713,7 +728,8 @@ static struct queue_watch *queue_watch_new(zkl_session *s, const char *path, zkl
 
     w->fn = fn;
     w->data = data;
-    /* Short queues are listed ten times a second at most, of long ones 10,000 names a second. */
+    /* a short queue is listed ten times a second at most; of a long one, 10,000 names a second are
+     * listed */
     w->machine = (struct children){.watch = true, .gap = 100 * CLOCK_MS, .gap_each = CLOCK_MS / 10};
     children_watch_init(&w->watch, s, directory, &queue_watch_kind, children_watch_list_of(s));
     g_free(directory);

@@ -1,4 +1,5 @@
-/* Who contends below a path: read, asked to give way, removed. */
+/* The contenders below a path: they are read, asked to give way, or removed. The caller does not
+ * hold the monitor. */
 #ifndef LIB_QUEUE_H
 #define LIB_QUEUE_H
 
@@ -6,20 +7,20 @@
 #include "recipes/rule.h"
 
 struct queue_wish {
-    enum rule first;  /* only the first contender for which one of that rule waits, read after a
-                         sync, with the complete payload as valid UTF-8; RULE_NONE: all
-                         contenders */
-    bool holders;     /* nobody but those who hold */
-    const char *node; /* nobody but the one of that name; NULL: whoever it is */
-    size_t max_nodes; /* of zkl_queue_options, as the next */
-    const zkl_queue *previous;
+    enum rule first;  /* RULE_NONE: all contenders. Otherwise only the first contender for which one
+                         of that rule waits: it is read after a sync, and its whole payload becomes
+                         valid UTF-8 */
+    bool holders;     /* only those that hold */
+    const char *node; /* only the contender of that name; NULL: any */
+    size_t max_nodes; /* as in zkl_queue_options */
+    const zkl_queue *previous; /* as in zkl_queue_options */
 };
 
-/* The same as zkl_queue_read(); directory has the chroot. */
+/* Reads what wish says; otherwise as zkl_queue_read(). directory has the chroot. */
 int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,
                const struct queue_wish *wish, int64_t timeout_ms);
 
-/* The first among names for whom one of that rule waits; NULL: there is none. */
+/* Returns the first of names for which one of that rule waits; NULL: there is none. */
 const char *queue_first(const char *const *names, int count, enum rule rule);
 
 #endif

@@ -1,3 +1,4 @@
+/* All functions are called with the monitor held. */
 #include "driver.h"
 
 #include <string.h>
@@ -7,43 +8,44 @@
 #include "request.h"
 #include "watch.h"
 
-/* How long a path that refused a note is left in peace. */
+/* How long no note is sent to a path that has refused one, in ns. */
 #define NOTE_REFUSED_NS (60000 * CLOCK_MS)
 
-/* The end of a session is one transaction, which names all its ephemeral nodes. A server does not
- * read one of 2 MiB again, and never starts any more. OWNED_EACH: the digits of a sequence, and the
- * length. A node counts until its machine has ended; then its delete comes before any other create.
- */
+/* The limits of ephemeral nodes of one session, in bytes. The end of a session is one transaction,
+ * which names all of them. If a transaction has 2 MiB, a server cannot read it again, and never
+ * starts any more. OWNED_EACH: the digits of the sequence number, and the length. A node counts
+ * until its machine has ended; its delete is sent before any create that follows. */
 enum { OWNED_MAX = 1024 * 1024, OWNED_EACH = 14 };
 
 /* A request under way, until its answer has been told or dropped. */
 struct driver_asked {
     struct driver *driver;
-    struct driver_asked *next, *before; /* before the oldest is the newest */
+    struct driver_asked *next, *before; /* a list; .before of the oldest is the newest */
     struct machine_action action;
     struct exchange_request number;
-    struct request *request; /* NULL: its parents are being made */
-    int64_t late_until;      /* of requests before them, too */
+    struct request *request; /* NULL: its parents are being made, or it is answered */
+    int64_t late_until; /* CLOCK_BOOTTIME, ns: as in struct machine_event, for all sendings of this
+                           change */
     union {
-        struct store_change *changes; /* MULTI: the first .action.count are its own */
+        struct store_change *changes; /* MULTI: the first .action.count are freed with it */
         struct {
             unsigned parents;         /* CREATE: how many are being made */
-            enum store_rc parents_rc; /* what stopped the first that could not be */
+            enum store_rc parents_rc; /* why the first of those that failed could not be made */
         };
     };
 };
 
-/* What has happened during a step. */
+/* An event that has come during a step. */
 struct coming {
     struct machine_event event;
-    struct driver_asked *asked; /* to which it is the answer; NULL: it is none */
+    struct driver_asked *asked; /* the request that it answers; NULL: it is no answer */
     char *data;
     GPtrArray *names; /* NULL: none */
 };
 
 struct driver_stepping {
-    GQueue coming;                     /* of struct coming: what has happened since it began */
-    const struct machine_event *event; /* what the machine hears */
+    GQueue coming;                     /* of struct coming: events since the step began */
+    const struct machine_event *event; /* the event that the machine hears */
 };
 
 struct driver_watch {
@@ -51,7 +53,7 @@ struct driver_watch {
     struct driver_watch *next;
     struct subscription subscription;
     uint32_t node;
-    bool fired; /* and was not told, nor dropped since */
+    bool fired; /* it has fired, and that was neither told nor dropped */
 };
 
 void driver_init(struct driver *d, const struct driver_ops *ops, zkl_session *s,
@@ -111,7 +113,8 @@ static void driver_on_fired(struct subscription *i, bool gone)
         w->driver, (struct machine_event){.kind = MACHINE_EV_FIRED, .node = w->node, .gone = gone});
 }
 
-/* What has fired before is not told: the answer tells. */
+/* Adds a watch to the request; false: too much is watched. If the last watch has fired and that was
+ * not told, it never is: the answer tells more. */
 static bool driver_add_watch(struct driver *d, struct request *r, uint32_t node)
 {
     struct driver_watch *w = driver_find_watch(d, node);
@@ -128,7 +131,7 @@ static bool driver_add_watch(struct driver *d, struct request *r, uint32_t node)
     return watch_add(d->session, r, &w->subscription);
 }
 
-/* An answer without more: nothing of it was done. */
+/* Returns the event of an answer that has only a code; its request was not sent. */
 static struct machine_event driver_answer(const struct driver_asked *asked, enum store_rc rc)
 {
     return (struct machine_event){.kind = MACHINE_EV_ANSWER,
@@ -182,7 +185,7 @@ static void driver_free_changes(struct driver_asked *asked)
     g_free(asked->changes);
 }
 
-static struct request *driver_request(struct driver_asked *asked, char *path)
+static struct request *driver_new_request(struct driver_asked *asked, char *path)
 {
     struct driver *d = asked->driver;
     const struct machine_action *a = &asked->action;
@@ -200,6 +203,7 @@ static struct request *driver_request(struct driver_asked *asked, char *path)
     return r;
 }
 
+/* Whether the session has room for an ephemeral node at path. Its bytes are then counted. */
 static bool driver_may_own(struct driver *d, const char *path)
 {
     const size_t bytes = strlen(path) + OWNED_EACH;
@@ -209,10 +213,13 @@ static bool driver_may_own(struct driver *d, const char *path)
     if (d->session->owned_bytes + bytes > OWNED_MAX)
         return false;
     d->session->owned_bytes += bytes;
-    d->owned_bytes = bytes & (2 * OWNED_MAX - 1); /* all of it, as the compiler sees */
+    /* the mask shows the compiler that all bits fit */
+    d->owned_bytes = bytes & (2 * OWNED_MAX - 1);
     return true;
 }
 
+/* Whether the session has room for the request's ephemeral node, or for its watch. That is then
+ * counted, and the watch added. */
 static bool driver_has_room(struct driver *d, struct request *r, const struct machine_action *a)
 {
     if (a->verb == STORE_CREATE && request_is_ephemeral(r))
@@ -220,12 +227,12 @@ static bool driver_has_room(struct driver *d, struct request *r, const struct ma
     return !a->watch || driver_add_watch(d, r, a->node) || a->optional;
 }
 
-/* Takes path. */
+/* Sends the request, or answers STORE_LIMIT. Takes path. */
 static void driver_send(struct driver_asked *asked, char *path)
 {
     struct driver *d = asked->driver;
     const struct machine_action *a = &asked->action;
-    struct request *r = driver_request(asked, path);
+    struct request *r = driver_new_request(asked, path);
 
     asked->request = r;
     if (driver_has_room(d, r, a)) {
@@ -237,7 +244,7 @@ static void driver_send(struct driver_asked *asked, char *path)
     driver_take(d, driver_answer(asked, STORE_LIMIT), asked);
 }
 
-/* The request becomes the newest. */
+/* Puts the request at the end of the list, as the newest. */
 static void driver_link(struct driver_asked *asked)
 {
     struct driver_asked **oldest = &asked->driver->asked;
@@ -326,9 +333,9 @@ static void driver_take_names(struct machine_event *ev, const struct store_reply
     }
 }
 
-/* A sending of this change may be done until then, and one that was lost with a session before this
- * one until the time that the session remembers. */
-static void driver_note_late(struct driver_asked *asked, int64_t until)
+/* Moves .late_until on: a sending of this change may be done until that. Changes that were lost
+ * with an earlier session may be done until session->late_until. */
+static void driver_extend_late(struct driver_asked *asked, int64_t until)
 {
     struct driver *d = asked->driver;
 
@@ -344,7 +351,7 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     struct driver *d = asked->driver;
 
     if (r->proves == PROOF_WRITE)
-        driver_note_late(asked, request_late_until(r, reply->rc));
+        driver_extend_late(asked, request_late_until(r, reply->rc));
     struct machine_event ev = driver_answer(asked, reply->rc);
     ev.unsent = r->sent.boot == 0;
     if (r->once)
@@ -379,8 +386,8 @@ static void driver_on_parents(struct driver_asked *asked, enum store_rc rc)
         driver_take(d, driver_answer(asked, rc), asked);
 }
 
-/* The answer to the last create counts. If a missing parent stopped it, the reason is that of the
- * first parent. */
+/* Takes the answer to the create of a parent. After the last answer, the request is sent, or fails
+ * for the reason of the first parent that could not be made. */
 static void driver_on_parent(struct request *r, const struct store_reply *reply)
 {
     struct driver_asked *asked = r->context;
@@ -395,7 +402,7 @@ static void driver_on_parent(struct request *r, const struct store_reply *reply)
                                                        : asked->parents_rc);
 }
 
-/* All at once: each comes after its own parent. The root is there. */
+/* Creates all missing parents at once, from the top. The root is there. */
 static void driver_make_parents(struct driver_asked *asked)
 {
     struct driver *d = asked->driver;
@@ -416,6 +423,7 @@ static void driver_make_parents(struct driver_asked *asked)
 
 /* ---- actions ---- */
 
+/* Whether no request under way was sent, of those that are not stale. */
 static bool driver_is_unsent(const struct driver *d)
 {
     for (const struct driver_asked *asked = d->asked; asked; asked = asked->next) {
@@ -444,7 +452,8 @@ static void driver_disarm(struct driver *d)
         timers_cancel(d->timer);
 }
 
-/* Answered at once; but in a step nothing is told of it, nor freed. node NULL: of all of them. */
+/* Recalls the requests of a node that were not sent; node NULL: those of all nodes. They are
+ * answered at once. In a step, the answers wait for its end. */
 static void driver_recall(struct driver *d, const uint32_t *node)
 {
     for (const struct driver_asked *asked = d->asked; asked; asked = asked->next) {
@@ -487,7 +496,8 @@ static void driver_delete(struct driver *d, const struct machine_action *a)
     }
 }
 
-/* Another's data may have come first: no matter. */
+/* Takes the answer to a note. If it was refused, no note is sent to that path for a while. If the
+ * version was another, somebody else has written there, and that is as good. */
 static void driver_on_noted(struct request *r, const struct store_reply *reply)
 {
     zkl_session *s = r->context;
@@ -506,7 +516,7 @@ static bool driver_may_note(const struct driver *d, const char *path)
     return !until || *until <= clock_now().boot;
 }
 
-/* The answer may come when the driver is gone. */
+/* Sends a note. Its answer goes to the session, since the driver may be gone by then. */
 static void driver_note(struct driver *d, const struct machine_action *a)
 {
     char *path = d->ops->path(d, a->node);
@@ -588,9 +598,9 @@ static void driver_step(struct driver *d, const struct machine_event *ev)
         d->ops->after(d);
 }
 
-/* A session that a server has ended does nothing more. The servers may not have heard yet of an end
- * that was ours. */
-static void driver_note_end(struct driver *d, const struct machine_event *answer)
+/* Remembers until when a change of a session that has ended may be done. If the servers have ended
+ * it, nothing more is done. If we have, they may not have heard of that yet. */
+static void driver_on_session_gone(struct driver *d, const struct machine_event *answer)
 {
     zkl_session *s = d->session;
 
@@ -600,6 +610,8 @@ static void driver_note_end(struct driver *d, const struct machine_event *answer
     d->late = true;
 }
 
+/* Gives the machine an answer. A stale one is dropped; if it says that a parent is missing, the
+ * parents are made first. */
 static void driver_tell_answer(struct driver *d, const struct machine_event *ev,
                                struct driver_asked *asked)
 {
@@ -609,14 +621,15 @@ static void driver_tell_answer(struct driver *d, const struct machine_event *ev,
         driver_make_parents(asked);
         return;
     }
-    driver_note_end(d, ev);
+    driver_on_session_gone(d, ev);
     driver_free_asked(asked);
     if (answer == EXCHANGE_HEARD)
         driver_step(d, ev);
 }
 
-/* What was dropped in the step that it waited for is not told. */
-static bool driver_has_fired(struct driver *d, uint32_t node)
+/* Whether an event of a watch is told. It is not if the watch was dropped in the step for whose end
+ * the event waited. */
+static bool driver_takes_fire(struct driver *d, uint32_t node)
 {
     struct driver_watch *w = driver_find_watch(d, node);
     const bool fired = w->fired;
@@ -625,7 +638,7 @@ static bool driver_has_fired(struct driver *d, uint32_t node)
     return fired;
 }
 
-/* The watch was not dropped in the step that its answer waited for. */
+/* Whether the watch was not dropped in the step for whose end its answer waited. */
 static bool driver_still_watches(struct driver *d, uint32_t node)
 {
     const struct driver_watch *w = driver_find_watch(d, node);
@@ -633,6 +646,7 @@ static bool driver_still_watches(struct driver *d, uint32_t node)
     return w->subscription.watch || w->fired;
 }
 
+/* Gives the machine an event or answer, if it is still to be told. */
 static void driver_tell(struct driver *d, struct machine_event *ev, struct driver_asked *asked)
 {
     if (asked) {
@@ -640,7 +654,7 @@ static void driver_tell(struct driver *d, struct machine_event *ev, struct drive
         driver_tell_answer(d, ev, asked);
         return;
     }
-    if (ev->kind == MACHINE_EV_FIRED && !driver_has_fired(d, ev->node))
+    if (ev->kind == MACHINE_EV_FIRED && !driver_takes_fire(d, ev->node))
         return;
     exchange_tell(&d->exchange, ev, driver_is_unsent(d));
     driver_step(d, ev);
@@ -668,6 +682,7 @@ static void driver_put_off(struct driver *d, const struct machine_event *ev,
     g_queue_push_tail(&d->stepping->coming, c);
 }
 
+/* Takes an event: at once, with those that come during its step; or, in a step, after that. */
 static void driver_take(struct driver *d, struct machine_event ev, struct driver_asked *asked)
 {
     struct driver_stepping stepping = {.coming = G_QUEUE_INIT};
@@ -772,7 +787,7 @@ void drivers_on_over(struct participant *p)
     drivers_hear(&((struct drivers *)p)->list, MACHINE_EV_OVER);
 }
 
-/* ---- that of a call ---- */
+/* ---- the driver of a call ---- */
 
 struct driven *driven_of(struct driver *d)
 {

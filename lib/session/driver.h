@@ -1,6 +1,6 @@
-/* Runs a machine of recipes/: does what the machine asks for, and gives it the answers
- * (docs/design/driver.md). A driver is a member of a larger struct, see DRIVER_OWNER(). The caller
- * holds the monitor. */
+/* A driver runs a machine of recipes/: it does what the machine asks for, and gives it the answers
+ * (docs/design/driver.md). It is a member of a larger struct, see DRIVER_OWNER(). The caller holds
+ * the monitor. */
 #ifndef LIB_DRIVER_H
 #define LIB_DRIVER_H
 
@@ -15,67 +15,72 @@ struct driver_watch;
 
 struct driver_ops {
     void (*step)(struct driver *d, const struct machine_event *ev, struct machine_actions *out);
-    /* The full path of a node; to be freed. NULL: of .more nodes, this one is not asked for. */
+    /* Returns the full path of a node, to be freed; NULL: of the nodes of .more, this one gets no
+     * request. */
     char *(*path)(struct driver *d, unsigned node);
-    /* Gives a node a new name. NULL: none needs one. */
+    /* Gives a node a new name. May be NULL. */
     void (*name)(struct driver *d, unsigned node);
-    /* What a CREATE or SET of the node writes, to be freed; NULL: nothing. */
+    /* Returns what a CREATE or SET of the node writes, to be freed; NULL: nothing. May be NULL. */
     char *(*data)(struct driver *d, unsigned node, int *ret_length);
-    /* What a MULTI with .rest changes besides, good until its answer is told. NULL: none has. */
+    /* Returns the other changes of a MULTI with .rest, which last until its answer is told. May be
+     * NULL. */
     const struct store_change *(*rest)(struct driver *d, int *ret_count);
-    void (*on_verdict)(struct driver *d, const struct machine_action *a); /* of MACHINE_ACT_TELL */
-    /* A step and its actions are through; what this causes is heard after it. NULL: nothing. */
+    void (*on_verdict)(struct driver *d, const struct machine_action *a); /* for MACHINE_ACT_TELL */
+    /* Called after each step and its actions. Events that it causes are heard later. May be NULL.
+     */
     void (*after)(struct driver *d);
-    /* The first reference to the driver takes one to what the driver belongs to, and .free gives
-     * that up. NULL: the driver alone counts. */
+    /* Takes a reference to the driver's owner, with the first reference to the driver; .free gives
+     * it up. NULL: only the driver counts references. */
     void (*hold)(struct driver *d);
-    void (*free)(struct driver *d); /* nothing refers to it any more */
+    void (*free)(struct driver *d); /* called when the last reference is gone */
 };
 
-/* Thousands wait, each with one: so it has no more than what waits needs. */
+/* A driver. Thousands wait, and each has one: so it has no more than what waits needs. */
 struct driver {
     const struct driver_ops *ops;
     zkl_session *session;
     struct exchange exchange;
-    struct driver_asked *asked; /* under way, the oldest; NULL: nothing is */
+    struct driver_asked *asked; /* the oldest request under way; NULL: none is */
     struct driver_watch *watches;
     struct timer *timer;              /* NULL: none was armed yet */
     struct driver_stepping *stepping; /* NULL: it is in no step */
-    GList link;                       /* its .data are NULL while the driver is in no list */
-    uint32_t refs;                    /* of users, each request under way, and a step */
-    uint32_t owned_bytes : 21;        /* of the path of its ephemeral node; 0: it made none */
-    uint32_t parents : 2;             /* enum store_mode: how they are made */
-    uint32_t late : 1; /* some of it, until session->late_until: of sessions before */
-    uint32_t lost : 8; /* answers in a row to what is sent once */
+    GList link;                       /* .data is NULL while the driver is in no list */
+    uint32_t refs;                    /* users, each request under way and a step have one each */
+    uint32_t owned_bytes : 21;        /* bytes of the path of its ephemeral node; 0: it made none */
+    uint32_t parents : 2;             /* enum store_mode: how missing parents are made */
+    /* a request of an earlier session may still be done, until session->late_until */
+    uint32_t late : 1;
+    uint32_t lost : 8; /* how many answers in a row to requests that are sent once were lost */
 };
 
-/* The struct of that type whose member driver d is. */
+/* Returns the struct of that type whose member .driver is d. */
 #define DRIVER_OWNER(d, type) ((type *)(void *)((char *)(d)-offsetof(type, driver)))
 
-/* Fills in what is all zero, with one reference; or with none yet, if ops have a .hold. */
+/* Fills in a driver that is all zero. It has one reference; or none yet, if ops have a .hold. */
 void driver_init(struct driver *d, const struct driver_ops *ops, zkl_session *s,
                  enum store_mode parents);
 
 void driver_ref(struct driver *d);
-void driver_unref(struct driver *d); /* the session has another reference */
+void driver_unref(struct driver *d); /* the caller has another reference to the session */
 
-/* For .free: frees what the driver itself has. */
+/* Frees what the driver itself has. For .free. */
 void driver_clear(struct driver *d);
 
-/* An event of that kind, which is no answer, watch or timer; or one that has more than its kind.
- * .unsent is filled in. */
+/* Gives the machine an event that is no answer, watch or timer: one of that kind, or one that has
+ * more than its kind. .unsent is filled in. In a step, the event waits for the end of that step. */
 void driver_hear(struct driver *d, unsigned kind);
 void driver_hear_event(struct driver *d, struct machine_event ev);
 
-/* The one of the .names which the event of the present step has. */
+/* Returns name i of the event that the machine hears in this step. */
 const char *driver_heard_name(const struct driver *d, size_t i);
 
-/* watch_path() of the watch on node, while it stands; or NULL. */
+/* Returns watch_path() of the watch on node; NULL: no watch stands. */
 char *driver_watch_path(struct driver *d, unsigned node);
 
 /* ---- all that hear of a session ---- */
 
-/* A participant, or the first member of one. */
+/* A list of drivers whose machines hear of the session. It is a participant, or the first member of
+ * one. */
 struct drivers {
     struct participant participant;
     GQueue list; /* of struct driver */
@@ -87,22 +92,23 @@ struct drivers *drivers_of(zkl_session *s, const struct participant_ops *ops);
 void driver_join(struct driver *d, GQueue *list);
 void driver_leave(struct driver *d, GQueue *list);
 
-/* Calls fn for each. That may end others: each is held until its turn, and left out if it has left
- * before. */
+/* Calls fn for each driver of the list. A call may end other drivers: each keeps a reference until
+ * it was called, and one that has left the list is not called. */
 void drivers_for_all(const GQueue *list, void (*fn)(struct driver *d, void *data), void *data);
 
-/* All hear an event of that kind. */
+/* Gives each machine of the list an event of that kind. */
 void drivers_hear(const GQueue *list, unsigned kind);
 
 /* For a struct participant_ops: */
-bool drivers_are_busy(const struct participant *p); /* there is one */
+bool drivers_are_busy(const struct participant *p); /* whether the list has a driver */
 void drivers_on_replaced(struct participant *p);    /* MACHINE_EV_SESSION */
 void drivers_on_over(struct participant *p);        /* MACHINE_EV_OVER */
 
-/* ---- that of a call ---- */
+/* ---- the driver of a call ---- */
 
-/* A call that a machine answers. The machine begins with the call, hears of its end by
- * MACHINE_EV_STOP, and goes on in another session. It is the first member of a larger struct. */
+/* A call whose outcome a machine finds. The machine begins with the call, hears of its end by
+ * MACHINE_EV_STOP, and goes on in another session. The struct is the first member of a larger one.
+ */
 struct driven {
     struct call call;
     struct driver driver;
@@ -110,17 +116,17 @@ struct driven {
 
 struct driven *driven_of(struct driver *d);
 
-/* A call that needs no more than these: */
+/* For a call that needs no functions of its own: */
 extern const struct call_ops driven_call_ops;
 
 /* For a struct call_ops: */
 void driven_begin(struct call *c);
-void driven_stop(struct call *c, const zkl_error *why); /* why is the call's error from now on */
+void driven_stop(struct call *c, const zkl_error *why); /* why becomes the call's error */
 void driven_replaced(struct call *c);
 void driven_free(struct call *c);
 
 /* For a struct driver_ops: */
-char *driven_path(struct driver *d, unsigned node); /* of the call: the only node */
+char *driven_path(struct driver *d, unsigned node); /* the call's path, as the only node */
 void driven_hold(struct driver *d);
 void driven_let_go(struct driver *d);
 

@@ -1,4 +1,6 @@
-/* What a session counts, and the numbers in Prometheus' text format. */
+/* What a session counts, and the numbers in Prometheus' text format. The functions of the
+ * interface, and stats_copy_paths(), take the monitor. The functions of stats.h are called with it
+ * held, and so are those that read the session. */
 #include "stats.h"
 
 #include <string.h>
@@ -20,8 +22,8 @@ int64_t zkl_histogram_bound_ns(size_t bucket)
     return bucket < G_N_ELEMENTS(stats_bounds_ns) ? stats_bounds_ns[bucket] : INT64_MAX;
 }
 
-/* Adds a time to the histogram. The search begins at the shortest, since most times are short, or
- * rare. */
+/* Adds a time to the histogram. The search begins at the shortest bound: most times are short, and
+ * long ones are rare. */
 static void stats_add_time(zkl_histogram *h, int64_t ns)
 {
     unsigned i = 0;
@@ -43,7 +45,7 @@ static void stats_path_free(void *path)
     g_free(p);
 }
 
-/* Where a full path is counted: beyond the limit one for all. */
+/* Returns where a full path is counted. Paths beyond the limit are counted as one, "other". */
 static struct stats_path *stats_path_of(zkl_session *s, const char *path)
 {
     const char *name = session_path(s, path);
@@ -91,7 +93,8 @@ void stats_wait_end(zkl_session *s, struct stats_waits *w, int64_t oldest_ns)
     w->at->waiting--;
 }
 
-/* The instant at which the oldest of all began, or now; of each path it is kept there. */
+/* Returns when the oldest wait began, or now; the same for each path is stored there.
+ * CLOCK_BOOTTIME, ns. */
 static int64_t stats_find_oldest(const zkl_session *s, int64_t now)
 {
     int64_t oldest = now;
@@ -121,7 +124,7 @@ static void stats_add_loss(zkl_stats *stats, zkl_loss loss)
 {
     switch (loss) {
     case ZKL_LOSS_NONE:
-    case ZKL_LOSS_FORKED: /* neither is a loss of ours */
+    case ZKL_LOSS_FORKED: /* neither is a loss of this process */
         break;
     case ZKL_LOSS_DEADLINE:
         stats->lost_deadline++;
@@ -183,6 +186,7 @@ void stats_failed(zkl_session *s, int code)
     }
 }
 
+/* Returns the time until grants are lost, in ms; -1: none is held, or there is no deadline. */
 static int64_t stats_left_ms(const zkl_session *s, struct instant now)
 {
     if (s->stats.held == 0 || !s->proofs.has_deadline)
@@ -227,10 +231,10 @@ int zkl_session_stats(zkl_session *s, zkl_stats *ret)
 
 enum kind { COUNTER, GAUGE, GAUGE_MS, HISTOGRAM };
 
-/* A sample or histogram; several in a row may be of one metric. */
+/* One line of the text, or one histogram. Several in a row may be of one metric. */
 struct sample {
     const char *name;
-    const char *label; /* as it is written; "": none */
+    const char *label; /* name and value, as they are written; "": none */
     enum kind kind;
     size_t offset; /* in zkl_stats */
     const char *help;
@@ -307,7 +311,8 @@ static bool stats_is_valid_name(const char *name)
     return length > 0 && !name[length] && !g_ascii_isdigit(*name) && !g_str_has_prefix(name, "__");
 }
 
-/* Prometheus drops a file where a name comes twice. */
+/* Whether the name of label i is used before it, or by us. Prometheus drops a file in which a name
+ * comes twice. */
 static bool stats_is_taken(const zkl_label *labels, size_t i)
 {
     static const char *const ours[] = {"le", "reason"};
@@ -336,7 +341,8 @@ static void stats_append_escaped(GString *text, const char *value)
     g_free(valid);
 }
 
-/* a="1",b="2", without the label called but; false: one of them is not valid. */
+/* Appends the labels, as a="1",b="2", without the one that is called but. Returns false if one of
+ * them is not valid. */
 static bool stats_append_labels(GString *text, const zkl_label *labels, size_t count,
                                 const char *but)
 {
@@ -354,7 +360,7 @@ static bool stats_append_labels(GString *text, const zkl_label *labels, size_t c
 
 /* ---- samples ---- */
 
-/* The name and all labels. */
+/* Appends the name and all labels. */
 static void stats_append_name(GString *text, const struct sample *m, const char *suffix,
                               const char *labels, const char *own)
 {
@@ -415,7 +421,7 @@ static void stats_append_sample(GString *text, const struct sample *m, const cha
     stats_append_value(text, m, at);
 }
 
-/* -1: there is nothing to say of it. */
+/* Whether the sample is left out: a time below 0 is not known. */
 static bool stats_is_left_out(const struct sample *m, const zkl_stats *stats)
 {
     int64_t value;
@@ -450,7 +456,7 @@ static void stats_append_all(GString *text, const char *labels, const zkl_stats 
 
 /* ---- of paths ---- */
 
-/* What is written of one path. */
+/* What the text says of one path. */
 struct path_numbers {
     struct stats_path counts;
     uint64_t oldest_ms;
@@ -472,7 +478,7 @@ static const struct sample stats_path_samples[] = {
                 "Time since the oldest of them began; 0 if there is none."),
 };
 
-/* One metric after the other, each of all paths, as the format wants it. */
+/* Appends one metric after the other, each with all paths, as the format wants it. */
 static void stats_append_paths(GString *text, const char *labels, const GArray *paths)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(stats_path_samples) && paths->len > 0; i++) {
@@ -515,7 +521,7 @@ static GArray *stats_copy_paths(zkl_session *s)
 
 /* ---- the interface ---- */
 
-/* paths NULL: none are asked for. */
+/* Writes the text into buf. paths NULL: none are written. Returns its length, or an error. */
 static int stats_write(const char *what, const zkl_stats *stats, const GArray *paths,
                        const zkl_label *labels, size_t count, char *buf, size_t size)
 {

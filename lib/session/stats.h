@@ -1,41 +1,46 @@
-/* What a session counts for zkl_session_stats(). All with the monitor held. */
+/* What a session counts for zkl_session_stats(). The caller holds the monitor. */
 #ifndef LIB_STATS_H
 #define LIB_STATS_H
 
 #include "core.h"
 
-/* What is counted at one path, as long as the session lives. */
+/* What a session counts at one path, as long as it lives. */
 struct stats_path {
     char *path; /* without the chroot */
     uint64_t acquisitions, lost, held, waiting;
-    int64_t oldest_ns; /* of its waits, as of the last look; now, if there is none */
+    int64_t oldest_ns; /* CLOCK_BOOTTIME: when the oldest wait here began, or now; set by
+                          stats_find_oldest() */
 };
 
 /* The acquisitions in progress of one handle. */
 struct stats_waits {
-    GList link; /* in the session's */
+    GList link; /* in the session's .waits */
     struct stats_path *at;
     int64_t oldest_ns; /* CLOCK_BOOTTIME: when the oldest began; 0: there is none */
 };
 
-/* A handle at that full path comes, and goes with its last acquisition. */
+/* Adds the waits of a handle at that full path, and removes them when its last acquisition has
+ * ended. */
 void stats_waits_add(zkl_session *s, struct stats_waits *w, const char *path);
 void stats_waits_remove(zkl_session *s, struct stats_waits *w);
 
-/* One of them begins at now, CLOCK_BOOTTIME ns, or ends. oldest_ns: what is left then. */
+/* Counts that an acquisition of the handle begins, or ends. now: CLOCK_BOOTTIME, ns. oldest_ns:
+ * when the oldest of those that are left began. */
 void stats_wait_begin(zkl_session *s, struct stats_waits *w, int64_t now);
 void stats_wait_end(zkl_session *s, struct stats_waits *w, int64_t oldest_ns);
 
-/* A grant begins, after a wait of wait_ns. */
+/* Counts a grant that begins after a wait of wait_ns. */
 void stats_granted(zkl_session *s, struct stats_path *at, int64_t wait_ns);
 
-/* A grant has ended, after hold_ns: by its owner, ZKL_LOSS_NONE, or lost. */
+/* Counts a grant that has ended after hold_ns. loss: why it was lost; ZKL_LOSS_NONE: its owner gave
+ * it back. */
 void stats_ended(zkl_session *s, struct stats_path *at, int64_t hold_ns, zkl_loss loss);
 
-/* An acquisition has ended with that code. */
+/* Counts an acquisition that has failed with that code. */
 void stats_failed(zkl_session *s, int code);
 
-/* A renewal that was sent then is answered, and the deadline not yet put off. */
+/* Counts a renewal that was sent at that instant and is answered now. It is called before the
+ * deadline is moved. */
 void stats_renewed(zkl_session *s, struct instant sent);
 
 #endif

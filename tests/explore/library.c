@@ -152,14 +152,14 @@ static void enter(struct actor *a, int i)
                                   .retains = model_config.retains[i],
                                   .hints = model_config.long_queue > 0};
 
-    contender_abreast = 1;
+    contender_entering_max = 1;
     if (a->contender) {
         admissions_open(contenders_of(a->session));
     } else {
         contender_enter(&a->contender, a->session, &spec, on_decided, a);
         driver_ref(&a->contender->driver);
     }
-    contender_abreast = 0; /* it is the turn of others of its session, until MOVE_ENTER */
+    contender_entering_max = 0; /* it is the turn of others of its session, until MOVE_ENTER */
     g_ref_string_release(spec.directory);
     g_ref_string_release(spec.payload);
 }
