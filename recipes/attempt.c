@@ -307,8 +307,9 @@ static void attempt_set_own_watched(struct attempt *c, const struct attempt_mome
     c->own_connection = m->connection;
 }
 
-/* Whether a holder needs a watch on its own node. A watch on the children tells that the own node
- * is gone, but not what is written there. */
+/* Whether a holder needs a watch on its own node. With OTHERS_NONE the children are watched, and
+ * that watch shows when the own node is gone. It does not show what is written there: .watch_own
+ * asks for that. */
 static bool attempt_needs_own_watch(const struct attempt *c)
 {
     return c->others != OTHERS_NONE || c->watch_own;

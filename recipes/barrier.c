@@ -595,7 +595,8 @@ static void barrier_on_look(struct barrier *b, const struct machine_event *ev,
         barrier_use_ready(b, there ? ev->mzxid : 0, barrier_bound_read(ev->data, ev->length), out);
 }
 
-/* Handles a list, or a read of a member. When the last read is answered, all are used. */
+/* Handles the answer to a list, or to a read of a member. The machine decides when all reads are
+ * answered. */
 static void barrier_on_members(struct barrier *b, const struct machine_event *ev,
                                const struct barrier_members *m, struct machine_actions *out)
 {

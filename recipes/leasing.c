@@ -32,8 +32,9 @@ bool leasing_may_move(enum leasing_state from, enum leasing_state to)
     return (leasing_table[from].next & BIT(to)) != 0;
 }
 
-/* A lease that is not admitted stands only while its contender has the lock: otherwise two of them
- * could wait for each other. */
+/* Whether .lock and .lease are as the table says for the state. Before the admission the table
+ * gives a lease only to states with the lock: otherwise two contenders could wait for each other.
+ */
 bool leasing_invariant(const struct leasing *l)
 {
     return l->lock == leasing_table[l->state].lock && l->lease == leasing_table[l->state].lease;

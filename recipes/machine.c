@@ -89,7 +89,7 @@ enum exchange_answer exchange_answered(struct exchange *x, struct exchange_reque
                                                                          : EXCHANGE_HEARD;
 }
 
-void exchange_tell(const struct exchange *x, struct machine_event *ev, bool unsent)
+void exchange_set_unsent(const struct exchange *x, struct machine_event *ev, bool unsent)
 {
     ev->unsent = unsent && !x->lost;
 }

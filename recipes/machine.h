@@ -211,7 +211,7 @@ enum exchange_answer exchange_answered(struct exchange *x, struct exchange_reque
 
 /* Fills in .unsent of an event that is no answer. unsent: of the requests under way that are not
  * stale, none was sent. */
-void exchange_tell(const struct exchange *x, struct machine_event *ev, bool unsent);
+void exchange_set_unsent(const struct exchange *x, struct machine_event *ev, bool unsent);
 
 /* Makes all requests under way stale. */
 void exchange_end(struct exchange *x);

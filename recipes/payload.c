@@ -14,8 +14,8 @@ static bool payload_says(const char *data, size_t end, const char *words)
     return end >= length && memcmp(data + end - length, words, length) == 0;
 }
 
-/* Returns where the digits before end begin. *ret_number: the number that they are; -1: there is
- * none. */
+/* Returns where the digits before end begin. Stores their number in *ret_number, or -1 if there are
+ * no digits, or more than DIGITS_MAX. */
 static size_t payload_read_digits(const char *data, size_t end, int64_t *ret_number)
 {
     size_t at = end;

@@ -47,7 +47,8 @@ static int64_t longer_of(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static bool instant_is_later(struct instant a, struct instant b)
+/* If the clocks disagree, neither instant is later. */
+static bool instant_is_later_by_both(struct instant a, struct instant b)
 {
     return a.boot > b.boot && a.raw > b.raw;
 }
@@ -134,8 +135,8 @@ int64_t proofs_anchor_period(const struct proofs *p)
     return p->relayed ? p->relay / 4 : p->relay / 2;
 }
 
-/* The pause between syncs in place of pings: less than the third of the timeout after which
- * libzookeeper pings; and three of them are less than a deadline lasts. */
+/* Returns the pause between two syncs that replace pings. It is shorter than a third of the
+ * timeout, after which libzookeeper pings, and three pauses are shorter than a deadline lasts. */
 static int64_t keep_period(const struct proofs *p)
 {
     return p->timeout / 7 * 2;
@@ -179,7 +180,7 @@ static bool extend_deadline(struct proofs *p, struct instant proved, struct inst
     struct instant deadline = kept_by(p, proved);
 
     p->extended = now;
-    if (p->has_deadline && !instant_is_later(deadline, p->deadline))
+    if (p->has_deadline && !instant_is_later_by_both(deadline, p->deadline))
         return false;
     p->deadline = deadline;
     p->has_deadline = true;
@@ -461,7 +462,7 @@ static void extend_kept(struct proofs *p, struct instant anchor, struct instant 
         p->settled = now;
     else if (!is_kept(p, now))
         p->settled = instant_add(now, settle_time(p));
-    if (!is_kept(p, now) || instant_is_later(kept_by(p, anchor), p->kept))
+    if (!is_kept(p, now) || instant_is_later_by_both(kept_by(p, anchor), p->kept))
         p->kept = kept_by(p, anchor);
 }
 
@@ -499,7 +500,7 @@ bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent
 
     if (!p->connected)
         return false;
-    if (instant_is_later(sent, p->newest))
+    if (instant_is_later_by_both(sent, p->newest))
         p->newest = sent;
     if (newest_anchor_older(p, answered, proofs_anchor_period(p) / 2) ||
         (is_timed(p) && anchor_due(p, answered, 0)))
@@ -531,7 +532,7 @@ static struct instant next_round(const struct proofs *p)
     for (uint32_t i = 1; !p->alone && i <= ring->count && i <= PROOF_ANCHORS; i++) {
         const uint32_t at = (ring->count - i) % PROOF_ANCHORS;
         const struct instant possible = instant_add(ring->at[at].answered, p->relay);
-        if (instant_is_later(possible, due) && !instant_is_later(possible, last))
+        if (instant_is_later_by_both(possible, due) && !instant_is_later_by_both(possible, last))
             ret = possible;
     }
     return ret;
@@ -649,7 +650,7 @@ static bool can_renew(const struct proofs *p, struct instant now)
         if (fresh && !p->relayed)
             return true;
         const bool shows = runs || begin_round(&q, then) || fresh;
-        if (q.rests && !instant_is_later(now, q.chain_base))
+        if (q.rests && !instant_is_later_by_both(now, q.chain_base))
             return true;
         if (q.passes || fresh)
             add_anchor(&q.passed, fresh ? now : q.chain_passed, then);
@@ -677,7 +678,8 @@ enum proof_kind proof_by_gain(const struct proofs *p, enum proof_kind kind, stru
 {
     const bool moves = kind == PROOF_WRITE && p->alone;
 
-    if (!moves || instant_is_later(kept_by(p, sent), instant_add(p->deadline, p->timeout / 64)) ||
+    if (!moves ||
+        instant_is_later_by_both(kept_by(p, sent), instant_add(p->deadline, p->timeout / 64)) ||
         proofs_overdue(p, now) || proofs_deadline(p, now) != DEADLINE_LASTING)
         return kind;
     return PROOF_ANCHOR;

@@ -110,8 +110,8 @@ enum child_kind rule_kind(enum rule rule);
 /* Whether a contender of that rule waits for one of that kind that stands before it. */
 bool rule_waits(enum rule rule, enum child_kind kind);
 
-/* Whether a contender of that rule would hold beside one of that kind, though the two do not share.
- * A contender of ours is refused then. */
+/* Whether a contender of that rule neither waits for one of that kind, nor may hold together with
+ * it. Both could then hold by mistake, so a contender of ours is refused. */
 bool rule_ignores(enum rule rule, enum child_kind kind);
 
 /* Whether that kind is one of a read-write lock, where several contenders may hold together. There

@@ -94,8 +94,8 @@ static void transaction_end(struct transaction *t, struct machine_actions *out,
     transaction_move(t, TX_IDLE);
 }
 
-/* Ends the transaction without the node, or its session: nothing can be applied any more; but
- * something may have been. */
+/* Ends the transaction because its node or its session is gone. No request can be applied after
+ * that. One that was sent before may have been applied: then the outcome is unknown. */
 static void transaction_lose(struct transaction *t, struct machine_actions *out)
 {
     transaction_end(t, out, transaction_is_doubtful(t) ? TX_TOLD_UNKNOWN : TX_TOLD_LOST, true);

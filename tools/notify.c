@@ -35,7 +35,8 @@ static bool take_address(struct notify *n, const char *name)
 struct notify *notify_open(void)
 {
     const char *name = g_getenv("NOTIFY_SOCKET");
-    /* A full queue is read sooner; else the message is dropped. */
+    /* If the service manager's queue is full, a send waits so long for room. After that the message
+     * is dropped. */
     const struct timeval patience = {.tv_sec = 1};
     struct notify *n = g_new0(struct notify, 1);
 

@@ -15,7 +15,7 @@ struct item {
 };
 
 struct callbacks {
-    pthread_mutex_t lock; /* a leaf: nothing is called with it held */
+    pthread_mutex_t lock; /* a leaf: nothing that takes a lock is called with it held */
     pthread_cond_t wake, idle;
     GQueue queue;          /* of struct item */
     uint64_t pushed, done; /* how many functions were */

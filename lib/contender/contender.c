@@ -1197,7 +1197,7 @@ static void callers_abort(struct all_callers *all, const zkl_error *why)
 
 /* ---- what the session tells its contenders ---- */
 
-static struct contenders *contenders_all(struct participant *p)
+static struct contenders *contenders_of_participant(struct participant *p)
 {
     return (struct contenders *)p;
 }
@@ -1241,14 +1241,14 @@ static void contenders_on_proved(struct participant *p)
 {
     bool proved = true;
 
-    drivers_for_all(&contenders_all(p)->by_deadline, contenders_extend, &proved);
+    drivers_for_all(&contenders_of_participant(p)->by_deadline, contenders_extend, &proved);
 }
 
 static void contenders_on_deadline(struct participant *p)
 {
     bool proved = false;
 
-    drivers_for_all(&contenders_all(p)->by_deadline, contenders_extend, &proved);
+    drivers_for_all(&contenders_of_participant(p)->by_deadline, contenders_extend, &proved);
 }
 
 /* Lets the first in line of a semaphore list again after a reconnect. If the servers' data have
@@ -1264,12 +1264,12 @@ static void contenders_doubt_limit(struct driver *d, void *unused)
 
 static void contenders_on_up(struct participant *p)
 {
-    drivers_for_all(&contenders_all(p)->drivers.list, contenders_doubt_limit, NULL);
+    drivers_for_all(&contenders_of_participant(p)->drivers.list, contenders_doubt_limit, NULL);
 }
 
 static void contenders_on_deadline_passed(struct participant *p)
 {
-    drivers_hear(&contenders_all(p)->by_deadline, ATTEMPT_EV_DEADLINE_PASSED);
+    drivers_hear(&contenders_of_participant(p)->by_deadline, ATTEMPT_EV_DEADLINE_PASSED);
 }
 
 static void contenders_suspect(struct driver *d, void *unused)
@@ -1283,7 +1283,7 @@ static void contenders_suspect(struct driver *d, void *unused)
 
 static void contenders_on_suspect(struct participant *p)
 {
-    drivers_for_all(&contenders_all(p)->by_deadline, contenders_suspect, NULL);
+    drivers_for_all(&contenders_of_participant(p)->by_deadline, contenders_suspect, NULL);
 }
 
 /* Tells a contender of the next session. A node that a lost create made in the session before is
@@ -1299,9 +1299,9 @@ static void contenders_renew(struct driver *d, void *unused)
 
 static void contenders_on_replaced(struct participant *p)
 {
-    admissions_close(contenders_all(p));
-    drivers_for_all(&contenders_all(p)->drivers.list, contenders_renew, NULL);
-    admissions_open(contenders_all(p));
+    admissions_close(contenders_of_participant(p));
+    drivers_for_all(&contenders_of_participant(p)->drivers.list, contenders_renew, NULL);
+    admissions_open(contenders_of_participant(p));
 }
 
 static void contenders_end_one(struct driver *d, void *error)
@@ -1325,17 +1325,18 @@ static void contenders_end_all(struct contenders *all, int code, const char *tex
 
 static void contenders_on_refused(struct participant *p)
 {
-    contenders_end_all(contenders_all(p), ZKL_EAUTH, "the server refused the credentials");
+    contenders_end_all(contenders_of_participant(p), ZKL_EAUTH,
+                       "the server refused the credentials");
 }
 
 static void contenders_on_closed(struct participant *p)
 {
-    contenders_end_all(contenders_all(p), ZKL_ECLOSED, "the session was closed");
+    contenders_end_all(contenders_of_participant(p), ZKL_ECLOSED, "the session was closed");
 }
 
 static void contenders_free(struct participant *p)
 {
-    struct contenders *all = contenders_all(p);
+    struct contenders *all = contenders_of_participant(p);
 
     g_hash_table_unref(all->admissions);
     g_free(all);

@@ -8,8 +8,8 @@
  * again when any of this changes. recipes/candidacy.h and observe.h decide.
  *
  * The monitor guards all that is not set at the start. The functions of the interface, what the
- * callback thread runs, and the few functions that take the monitor are called without it. All
- * others are called with it held. */
+ * callback thread runs, what takes the monitor and what checks arguments before is called without
+ * it. All others are called with it held. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* The functions of the interface and grant_register() are called without the monitor. They read a
- * grant without it, and take it to change one. All others are called with it held, except for those
- * that grant.h names. */
+/* The functions of the interface that only read a grant are called with or without the monitor. The
+ * others of them, and grant_register(), are called without it, and take it to change a grant. All
+ * others are called with it held, except for those that grant.h names. */
 #include "grant.h"
 
 #include <stdio.h>

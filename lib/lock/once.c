@@ -187,7 +187,8 @@ static void once_explain_foreign(const zkl_once *o, const char *path, zkl_error 
     zkl_once_run_free(run);
 }
 
-/* Fills in why a verdict does not let the caller run the work, or gives it no run to look at. */
+/* Stores in *ret the error for a verdict: why the caller may not run the work, or why there is no
+ * recorded run to return. */
 static void once_explain(const zkl_once *o, enum once_verdict verdict, enum store_rc rc,
                          zkl_error *ret)
 {

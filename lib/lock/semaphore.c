@@ -1,7 +1,8 @@
 /* Semaphores: permits, their numbers, leases in Curator's layout, and the limit as an administrator
  * reads and sets it. recipes/numbering.h, leasing.h and limit.h decide. The functions named
  * numbered_… and leased_… and semaphore_enter() are called with the monitor held, and so are those
- * in the table limit_driver. All others are called without it. */
+ * in the tables limit_driver and limit_op_ops, and what they call. All others are called without
+ * it. */
 #include <glib.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -355,7 +356,7 @@ static void numbered_abort(void *numbered, int code, const char *text)
 
 static const struct op_ops numbered_op_ops = {.abort = numbered_abort, .waiting = numbered_waiting};
 
-/* Lets an acquisition of numbered permits decide op. */
+/* Starts an acquisition of numbered permits, whose outcome becomes the outcome of op. */
 static void numbered_enter(zkl_op *op, zkl_session *s, const struct contender_spec *spec)
 {
     struct numbered *n = g_new0(struct numbered, 1);
@@ -652,7 +653,7 @@ static struct leased *leased_new(zkl_session *s, const struct contender_spec *sp
 
 static const struct op_ops leased_op_ops = {.abort = leased_abort};
 
-/* Lets an acquisition of leases decide op. */
+/* Starts an acquisition of leases, whose outcome becomes the outcome of op. */
 static void leased_enter(zkl_op *op, zkl_session *s, const struct contender_spec *spec)
 {
     struct leased *l = leased_new(s, spec);

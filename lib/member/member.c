@@ -2,7 +2,7 @@
  * calls and a grant. The order is kept, and LEFT comes last. docs/design/members.md has the
  * argument. What stands in a table of functions is called with the monitor held, and so is what it
  * calls. The functions of the interface are called without it; member_deliver() is, too, on the
- * callback thread. */
+ * callback thread, and so are those that make a member, which nobody else has yet. */
 #include "member.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
  * observer keeps a view; a call that reads the members once has a view for that time. What stands
  * in a table of functions is called with the monitor held, and so is what it calls; but
  * members_deliver() is called without it. So are the functions of the interface. Those that are
- * about a zkl_members take no lock. */
+ * about a zkl_members are called with or without it: they take no lock. */
 #include "members.h"
 
 #include <string.h>

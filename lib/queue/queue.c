@@ -2,8 +2,8 @@
  * removed, after a reading, so that nothing but a contender's node is ever touched. A watch tells
  * that a snapshot may have become another one. recipes/snapshot.h decides what is asked of the
  * server, and recipes/holders.h who holds. What stands in a table of functions is called with
- * the monitor held, and so is what it calls. The functions of the interface are called without
- * it. */
+ * the monitor held, and so is what it calls. The functions of the interface are called without it,
+ * and so is queue_watch_call(), on the callback thread. */
 #include "queue.h"
 
 #include <string.h>
@@ -144,8 +144,9 @@ static void queue_index_previous(zkl_queue *q, const zkl_queue *previous)
     }
 }
 
-/* Fills in c from the previous snapshot, if it is there and c waits. Returns whether it was. */
-static bool queue_recall(const zkl_queue *q, zkl_contender *c)
+/* Copies what the previous snapshot knows of c. Returns false if that snapshot does not have c, if
+ * c holds, or if the limit was ever changed. */
+static bool queue_copy_known(const zkl_queue *q, zkl_contender *c)
 {
     const zkl_contender *old =
         q->known && !c->holds && q->limit_zxid == 0 ? g_hash_table_lookup(q->known, c->node) : NULL;
@@ -304,7 +305,7 @@ static void queue_take_list(zkl_queue *q, const struct machine_event *ev)
     queue_pick(q);
     for (guint i = 0; i < q->list->len; i++)
         if (queue_reads(q, i))
-            queue_recall(q, &g_array_index(q->list, zkl_contender, i));
+            queue_copy_known(q, &g_array_index(q->list, zkl_contender, i));
 }
 
 /* ---- a call: the driver's table ---- */

@@ -1,5 +1,5 @@
 /* The contenders below a path: they are read, asked to give way, or removed. The caller does not
- * hold the monitor. */
+ * hold the monitor, except for queue_first(), which needs no lock. */
 #ifndef LIB_QUEUE_H
 #define LIB_QUEUE_H
 

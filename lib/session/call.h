@@ -1,6 +1,6 @@
 /* A call: somebody asks for something and waits for it. It ends once, by its answer, by its time
  * limit, or with the session. It is the first member of a larger struct. The caller holds the
- * monitor, unless a function says otherwise. */
+ * monitor, unless a function says otherwise, or nobody else has the call yet. */
 #ifndef LIB_CALL_H
 #define LIB_CALL_H
 

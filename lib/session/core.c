@@ -1,7 +1,7 @@
 /* What all others ask of a session: does it live, why does it not work, who is told? The functions
  * of the interface, session_check_open() and session_await() take the monitor. session_ref(),
- * session_path() and session_check() need none, session_free() comes without it, and the others are
- * called with it held. */
+ * session_path() and session_check() need none, session_unref() and session_free() are called
+ * without it, and the others with it held. */
 #include "core.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* All functions are called with the monitor held. */
+/* All functions but driver_init() are called with the monitor held. */
 #include "driver.h"
 
 #include <string.h>
@@ -656,7 +656,7 @@ static void driver_tell(struct driver *d, struct machine_event *ev, struct drive
     }
     if (ev->kind == MACHINE_EV_FIRED && !driver_takes_fire(d, ev->node))
         return;
-    exchange_tell(&d->exchange, ev, driver_is_unsent(d));
+    exchange_set_unsent(&d->exchange, ev, driver_is_unsent(d));
     driver_step(d, ev);
 }
 

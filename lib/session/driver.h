@@ -1,6 +1,6 @@
 /* A driver runs a machine of recipes/: it does what the machine asks for, and gives it the answers
  * (docs/design/driver.md). It is a member of a larger struct, see DRIVER_OWNER(). The caller holds
- * the monitor. */
+ * the monitor, but for driver_init(): nobody else has the driver yet. */
 #ifndef LIB_DRIVER_H
 #define LIB_DRIVER_H
 

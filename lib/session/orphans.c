@@ -14,8 +14,9 @@
 #include "recipes/name.h"
 #include "request.h"
 
-/* Deletes that are not confirmed. Sessions with TLS do not count: OpenSSL may have ended before
- * exit() comes to us. */
+/* The number of deletes that are not confirmed. At exit the process waits for them for a moment.
+ * Those of sessions with TLS are not counted: OpenSSL's exit handler may run before ours, and then
+ * they cannot be confirmed. */
 static atomic_int unconfirmed;
 
 static void orphan_count(const zkl_session *s, int change)

@@ -1,5 +1,5 @@
-/* A session as its user has it, from its options to its end. The functions of the interface take
- * the monitor. Other functions say if it is held. */
+/* A session as its user has it, from its options to its end. The functions of the interface are
+ * called without the monitor, and take it where they need it. Other functions say if it is held. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -320,6 +320,7 @@ GSource *zkl_glib_source_new(zkl_session *s)
 
 /* ---- its state ---- */
 
+/* The monitor is held. */
 static int session_wait_up(zkl_session *s, const struct timespec *until)
 {
     zkl_error why;
@@ -426,7 +427,8 @@ int zkl_session_set_servers(zkl_session *s, const char *connect)
 /* ---- close ---- */
 
 /* Ends a session that is closing, and gives up a reference. Losses are told while the nodes still
- * stand; then the server deletes them with the session. */
+ * stand; then the server deletes them with the session. The monitor is not held; callbacks may run
+ * here. */
 static void *session_finish(void *data)
 {
     zkl_session *s = data;

@@ -1,8 +1,8 @@
 /* The real store, over libzookeeper_mt. Its hazards, and what keeps them out:
  * - it may lose completions at close and never give them after expiry: every request is in a
  *   registry of ours, failed from there, and freed only when the library can call no more;
- * - a call racing with zookeeper_close() uses freed memory: the handle is only touched under the
- *   monitor, and close takes it away under the monitor first;
+ * - a call racing with zookeeper_close() uses freed memory: the handle is touched under the
+ *   monitor, or by the library's thread itself, and close takes it away under the monitor first;
  * - it resolves names at every turn of its loop: it gets addresses, and the resolution delay of -1;
  * - of an even number of addresses it tries every other one: it gets an odd one;
  * - it ends the process when it is refused one of its two threads: two are tried before;
@@ -17,7 +17,8 @@
  * connection.
  *
  * The functions of the table store_zk are called with the monitor held. The functions that
- * libzookeeper calls take it. Those called zk_servers_… ask servers, and are called without it.
+ * libzookeeper calls take it, except for those that give it a name or a password. Those called
+ * zk_servers_… ask servers, and are called without it.
  */
 #ifdef HAVE_ZOO_TLS
 #define HAVE_OPENSSL_H 1
@@ -104,8 +105,9 @@ static bool socket_mark(int fd, const void *server)
     return kept;
 }
 
-/* Whether nothing at all has come back, although TCP has sent its first packet a second time, or we
- * have sent our first request STUCK_MS ago, or before. */
+/* Whether the server has sent nothing. While TCP connects, the socket is stuck once TCP has
+ * repeated its first packet. After that it is stuck if no byte has come, and we sent our last data
+ * STUCK_MS ago or earlier. */
 static bool socket_is_stuck(int fd)
 {
     struct tcp_info info = {.tcpi_last_data_sent = 0};
@@ -160,7 +162,8 @@ static bool socket_for_each(bool (*fn)(int fd, const void *data), const void *da
 }
 
 /* Keeps the connection of zh, which has just been made, from programs that this process executes.
- * *ret is the server's address, or all zero. Without the monitor held, on the library's thread. */
+ * Stores the server's address in *ret, or zeros if it is not known. Libzookeeper's thread calls
+ * this without the monitor held. */
 static void store_zk_keep_socket(zhandle_t *zh, struct address *ret)
 {
     *ret = (struct address){.length = sizeof ret->bytes};
@@ -1097,7 +1100,8 @@ static void load_plugins(void)
     sasl_client_init(NULL);
 }
 
-/* Makes a handle with SASL. All ZooKeepers have the same name for DIGEST-MD5. */
+/* Makes a handle with SASL. With DIGEST-MD5 every ZooKeeper server calls itself zk-sasl-md5,
+ * whatever its host is. */
 static zhandle_t *init_sasl(struct store *store, const char *hosts, watcher_fn watcher)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

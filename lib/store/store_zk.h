@@ -71,7 +71,7 @@ static inline bool store_zk_is_down(const struct store *store)
 log_callback_fn store_zk_log(struct store *store);
 void store_zk_end_log(const struct store *store);
 
-/* ---- store_zk.c, for tests ---- */
+/* ---- functions of store_zk.c that are public only so that tests can call them ---- */
 
 /* Translates a code of libzookeeper, or of a server up to 3.9. */
 enum store_rc store_zk_map_rc(int rc);

@@ -260,7 +260,7 @@ static void step_kind(struct line_state *st, enum machine_event_kind kind)
 {
     struct machine_event ev = {.kind = kind};
 
-    exchange_tell(&st->exchange, &ev, st->asked == ASKED_NOTHING || st->unsent);
+    exchange_set_unsent(&st->exchange, &ev, st->asked == ASKED_NOTHING || st->unsent);
     step(st, &ev, 0);
 }
 

@@ -707,7 +707,7 @@ bool play_give(const struct play_event *h, const char *file, int line)
     if (!play_hears(h, file, line))
         return false;
     if (h->row >= PLAY_ANSWERS)
-        exchange_tell(&play.exchange, &ev, false);
+        exchange_set_unsent(&play.exchange, &ev, false);
     memset(&play.out, 0xa5, sizeof(play.out)); /* it is emptied by the step, not by its caller */
     attempt_step(&play.c, &ev, &h->m, &play.out);
     if (play.out.count > MACHINE_ACTIONS) {

@@ -420,7 +420,8 @@ static void take_name(void)
     memcpy(program_invocation_name, GUARD_NAME, MIN(room, strlen(GUARD_NAME)));
 }
 
-/* Makes this process the guard. It learns of the tool's death by end of file and by SIGCHLD. */
+/* Makes this process the guard. When the tool dies, the guard reads end of file from the channel,
+ * and the kernel sends it SIGCHLD (PR_SET_PDEATHSIG). */
 static void become_guard(struct guarding *g, struct events *tools)
 {
     setpgid(0, 0);

@@ -95,8 +95,9 @@ void termination_begin(struct termination *e, enum exit_cause why);
  * has ended by itself. */
 void termination_kill(struct termination *e, enum exit_cause why);
 
-/* Whether the leader has ended. The leader's parent sees that first, and does not reap it, so that
- * nobody else gets its pid, which is the group's id. */
+/* Returns whether the leader has ended. The first call that sees it, by the leader's parent,
+ * records and tells it. The leader is not reaped, so nobody else gets its pid, which is the group's
+ * id. */
 bool termination_leader_ended(struct termination *e);
 
 /* Returns in how many ms a tree that is ending is to be looked at again, if no child of ours ends
