@@ -1,7 +1,7 @@
 /* Semaphores: permits, their numbers, leases in Curator's layout, and the limit as an administrator
  * reads and sets it. recipes/numbering.h, leasing.h and limit.h decide. The functions named
  * numbered_… and leased_… and semaphore_enter() are called with the monitor held, and so are those
- * in the tables limit_driver and limit_op_ops, and what they call. All others are called without
+ * in the table limit_driver, and what they call. All others are called without
  * it. */
 #include <glib.h>
 #include <limits.h>
