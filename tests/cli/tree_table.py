@@ -263,7 +263,8 @@ class Round:
             if (s := stat(pid)) and s[0] in "Tt" and pid != self.holder.pid:
                 send(pid, signal.SIGCONT)
         time.sleep(0.1)
-        return max(int(f.read_text()) for f in self.acts.iterdir() if f.stat().st_size > 0)
+        # One that was killed right after its start has left zeros.
+        return max(int(text) for f in self.acts.iterdir() if (text := f.read_text().strip("\0")))
 
     def clean(self):
         for pid in mentioning(self.mark):
