@@ -490,11 +490,12 @@ static int stored_work(const zkl_grant *grant, void *data, const void **ret, siz
     return 0;
 }
 
-static void write_once_every(int64_t period_ms)
+static void write_once_by(zkl_once_options o)
 {
-    const zkl_once_options o = {.size = sizeof o, .name = "me", .period_ms = period_ms};
     zkl_once *once;
 
+    o.size = sizeof o;
+    o.name = "me";
     REQUIRE(zkl_once_new(&once, s, "/job", &o) == 0);
     CHECK_INT(zkl_once_call(once, 0, stored_work, NULL, NULL), 0);
     zkl_once_free(once);
@@ -502,12 +503,17 @@ static void write_once_every(int64_t period_ms)
 
 static void write_once(void)
 {
-    write_once_every(0);
+    write_once_by((zkl_once_options){.period_ms = 0});
 }
 
 static void write_once_again_and_again(void)
 {
-    write_once_every(60000);
+    write_once_by((zkl_once_options){.period_ms = 60000});
+}
+
+static void write_once_by_a_calendar(void)
+{
+    write_once_by((zkl_once_options){.calendar = "*/15 * * * *", .zone = "Europe/Berlin"});
 }
 
 static void write_member(zkl_member_layout layout, const char *data)
@@ -590,7 +596,7 @@ static void write_plan(void)
     g_string_append_c(kept.rows, '\n');
 }
 
-/* Of each node that the session makes, by its option. */
+/* Writes a node for each ACL that the option of a session may have. */
 static void write_permissions(void)
 {
     static const char *const texts[] = {NULL, "auth::cdrwa", "sasl:me:cdrwa,world:anyone:r"};
@@ -630,6 +636,7 @@ static const struct {
     {"counter of 8 bytes", write_counter_64},
     {"once", write_once},
     {"once for each period", write_once_again_and_again},
+    {"once by a calendar", write_once_by_a_calendar},
     {"group", write_group},
     {"party", write_party},
     {"shards", write_shards},
@@ -724,6 +731,12 @@ static void read_record(const struct stored *row, GString *to)
                            ", token %" G_GUINT64_FORMAT ", by \"",
                            r.begun, r.due, r.token);
     stored_append(to, r.name, r.name_length);
+    if (r.series_length > 0) {
+        g_string_append_printf(to,
+                               "\", for %" G_GUINT64_FORMAT ", local %" G_GUINT64_FORMAT ", of \"",
+                               r.instant, r.local);
+        stored_append(to, r.series, r.series_length);
+    }
     g_string_append(to, "\", result \"");
     stored_append(to, r.result, r.length);
     g_string_append_c(to, '"');
@@ -1006,6 +1019,7 @@ TEST_CASE(not_known)
         {"/root/u", "3 burst 2", use_limit, ZKL_ELAYOUT},
         {"/root/u", "12345", use_counter, ZKL_ELAYOUT},
         {"/root/u/record", "zkl once 2 1 2 3 0\n", use_once, ZKL_ELAYOUT},
+        {"/root/u/record", "zkl once 3 1 2 3 0\n", use_once, ZKL_ELAYOUT},
         {"/root/u/record", "zkl once 1 1 2 3 0 5\n", use_once, ZKL_ELAYOUT},
         {"/root/u/ready", "zkl round 2 300", use_double_barrier, ZKL_ELAYOUT},
     };
