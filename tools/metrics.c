@@ -34,12 +34,20 @@ static void metrics_unref(struct metrics *m)
     g_free(m);
 }
 
+void metrics_append(GString *text, const char *labels, const char *name, const char *help,
+                    const char *value)
+{
+    g_string_append_printf(text, "# HELP %s %s\n# TYPE %s %s\n%s{%s} %s\n", name, help, name,
+                           g_str_has_suffix(name, "_total") ? "counter" : "gauge", name, labels,
+                           value);
+}
+
 static void append_gauge(GString *text, const char *labels, const char *name, const char *help,
                          gint64 value)
 {
-    g_string_append_printf(text, "# HELP %s %s\n# TYPE %s %s\n%s{%s} %" G_GINT64_FORMAT "\n", name,
-                           help, name, g_str_has_suffix(name, "_total") ? "counter" : "gauge", name,
-                           labels, value);
+    g_autofree char *number = g_strdup_printf("%" G_GINT64_FORMAT, value);
+
+    metrics_append(text, labels, name, help, number);
 }
 
 /* Appends the gauges that the library does not have. Takes their labels from a gauge that the

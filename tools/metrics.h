@@ -4,6 +4,7 @@
 #ifndef ZKL_TOOLS_METRICS_H
 #define ZKL_TOOLS_METRICS_H
 
+#include <glib.h>
 #include <stdatomic.h>
 #include <zkl.h>
 
@@ -21,6 +22,10 @@ struct metrics_gauge {
  * which may be NULL, must live until metrics_end(). file NULL: does nothing and returns NULL. */
 struct metrics *metrics_begin(const char *file, const char *path, zkl_session *session,
                               const struct metrics_gauge *gauges);
+
+/* Appends a metric, as in struct metrics_gauge, with these labels and that value. */
+void metrics_append(GString *text, const char *labels, const char *name, const char *help,
+                    const char *value);
 
 /* Replaces the file by one with that text. If that fails, says why. */
 void metrics_write(const char *file, const char *text);

@@ -165,7 +165,7 @@ static const char STATE_OVERDUE[] = "overdue";
  * times with the present. */
 static void once_write_metrics(const struct once *o, const zkl_once_run *run)
 {
-    g_autoptr(GString) label = g_string_new(o->options.hold.path);
+    g_autoptr(GString) path = g_string_new(o->options.hold.path);
     g_autoptr(GString) text = g_string_new(NULL);
     const struct {
         const char *name, *help;
@@ -175,15 +175,16 @@ static void once_write_metrics(const struct once *o, const zkl_once_run *run)
         {"zkl_once_due_timestamp_seconds", "When the next run is due.", run->due_ms},
     };
 
-    g_string_replace(label, "\\", "\\\\", 0);
-    g_string_replace(label, "\"", "\\\"", 0);
-    g_string_replace(label, "\n", "\\n", 0);
-    for (size_t i = 0; i < G_N_ELEMENTS(gauges); i++)
+    g_string_replace(path, "\\", "\\\\", 0);
+    g_string_replace(path, "\"", "\\\"", 0);
+    g_string_replace(path, "\n", "\\n", 0);
+    g_autofree char *labels = g_strdup_printf("path=\"%s\"", path->str);
+    for (size_t i = 0; i < G_N_ELEMENTS(gauges); i++) {
+        g_autofree char *value =
+            g_strdup_printf("%" PRId64 ".%03d", gauges[i].ms / 1000, (int)(gauges[i].ms % 1000));
         if (gauges[i].ms != 0)
-            g_string_append_printf(
-                text, "# HELP %s %s\n# TYPE %s gauge\n%s{path=\"%s\"} %" PRId64 ".%03d\n",
-                gauges[i].name, gauges[i].help, gauges[i].name, gauges[i].name, label->str,
-                gauges[i].ms / 1000, (int)(gauges[i].ms % 1000));
+            metrics_append(text, labels, gauges[i].name, gauges[i].help, value);
+    }
     metrics_write(o->options.metrics_file, text->str);
 }
 
