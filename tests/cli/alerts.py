@@ -22,59 +22,16 @@ import tempfile
 import threading
 import time
 
+from gate import Gate
+
 EVERY = 5  # seconds between two samples
 AFTER = 240  # samples
 
 ZKL = os.environ.get("ZKL", "zkl")
-DAEMON = os.path.join(os.environ.get("top_builddir", "."), "examples/metrics")
+BUILD = os.environ.get("top_builddir", ".")
+DAEMON = os.path.join(BUILD, "examples/metrics")
+GATE = os.path.join(BUILD, "tests/cli/gate")
 SLEEP = ["sleep", "1000"]
-
-
-class Proxy:
-    """A way to the server that can be cut."""
-
-    def __init__(self, connect):
-        host, port = connect.split("/")[0].split(",")[0].rsplit(":", 1)
-        self.server, self.links, self.is_cut = (host, int(port)), [], False
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.connect = "127.0.0.1:%d" % self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            client, _ = self.listener.accept()
-            if self.is_cut:
-                client.close()
-                continue
-            server = socket.create_connection(self.server)
-            self.links += [client, server]
-            for a, b in ((client, server), (server, client)):
-                threading.Thread(target=self.pump, args=(a, b), daemon=True).start()
-
-    @staticmethod
-    def pump(a, b):
-        try:
-            while data := a.recv(65536):
-                b.sendall(data)
-        except OSError:
-            pass
-        for end in (a, b):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-    def cut(self):
-        self.is_cut = True
-        for link in self.links:
-            try:
-                link.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-        self.links = []
-
-    def mend(self):
-        self.is_cut = False
 
 
 class Fleet:
@@ -83,7 +40,7 @@ class Fleet:
     def __init__(self, name, folder):
         self.name, self.folder = name, folder
         self.connect = os.environ["ZKL_CONNECT"]
-        self.processes, self.ports, self.over = {}, {}, False
+        self.processes, self.ports, self.gates, self.over = {}, {}, [], False
 
     def begin(self, instance, *arguments, timeout=10, connect=None, metrics=True, command=None):
         path = os.path.join(self.folder, "%s.%s" % (self.name, instance))
@@ -99,6 +56,11 @@ class Fleet:
                                    stderr=subprocess.DEVNULL, text=True)
         self.processes[instance] = process
         self.ports[instance] = int(process.stdout.readline().rsplit(":", 1)[1].split("/")[0])
+
+    def gate(self):
+        """A way to the server that can be cut."""
+        self.gates.append(Gate(GATE))
+        return self.gates[-1]
 
     def text(self, instance):
         if instance in self.ports:
@@ -140,6 +102,8 @@ class Fleet:
                 process.terminate()
         for process in self.processes.values():
             process.wait()
+        for gate in self.gates:
+            gate.close()
 
 
 # ---- what happens in each scenario: a generator, whose yields are the seconds that pass ----
@@ -218,37 +182,37 @@ def deposed(f):
 
 def blip(f):
     """A server is restarted within five seconds."""
-    way = Proxy(f.connect)
+    way = f.gate()
     f.begin("a", "lock", "/blip", timeout=30, connect=way.connect)
     f.held("a")
     yield 40
-    way.cut()
+    way.order("cut")
     yield 5
-    way.mend()
+    way.order("heal")
 
 
 def near(f):
     """Cut off until little is left, and no longer."""
-    way = Proxy(f.connect)
+    way = f.gate()
     f.daemon("a", way.connect + "/near")
     f.wait_for("a", 'zkl_grants_held{path="/jobs/metrics"} 1')
     yield 40
-    way.cut()
+    way.order("cut")
     while f.left("a") > 1.8:
         yield 0.05
-    way.mend()
+    way.order("heal")
 
 
 def outage(f):
     """No server for longer than the session timeout, and than a minute."""
-    way = Proxy(f.connect)
+    way = f.gate()
     f.begin("leader", "elect", "/outage", "a", connect=way.connect)
     f.held("leader")
     f.begin("standby", "elect", "/outage", "b", connect=way.connect)
     yield 40
-    way.cut()
+    way.order("cut")
     yield 100
-    way.mend()
+    way.order("heal")
 
 
 def stuck(f):
@@ -280,14 +244,14 @@ def hung(f):
 
 def restless(f):
     """A daemon whose sessions are lost again and again."""
-    way = Proxy(f.connect)
+    way = f.gate()
     f.daemon("a", way.connect + "/restless")
     for _ in range(5):
         f.wait_for("a", 'zkl_connected{path="/jobs/metrics"} 1')
         yield 15
-        way.cut()
+        way.order("cut")
         yield 14
-        way.mend()
+        way.order("heal")
 
 
 def denied(f):

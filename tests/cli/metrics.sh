@@ -120,7 +120,7 @@ if command -v promtool >/dev/null && command -v python3 >/dev/null; then
     run promtool check rules "$rules"
     expect "promtool: rules" 0 "$status"
     series=$top_srcdir/tests/cli/alerts.series
-    alerts() { python3 "$top_srcdir/tests/cli/alerts.py" "$@"; }
+    alerts() { python3 -B "$top_srcdir/tests/cli/alerts.py" "$@"; }
     run alerts test "$rules" "$series"
     expect "each rule in each scenario" 0 "$status"
     echo "$out"

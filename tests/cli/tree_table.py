@@ -18,6 +18,8 @@ import tempfile
 import threading
 import time
 
+from gate import Gate
+
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("top_builddir", HERE.parent.parent / "_build" / "gcc")).resolve()
 ZKL = os.environ.get("ZKL", str(BUILD / "tools/zkl"))
@@ -162,13 +164,8 @@ class Round:
         self.notes = ""
 
     def start_gate(self):
-        self.gate = subprocess.Popen([GATE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        return self.gate.stdout.readline().strip()
-
-    def order(self, word):
-        self.gate.stdin.write(word + "\n")
-        self.gate.stdin.flush()
-        self.gate.stdout.readline()
+        self.gate = Gate(GATE)
+        return self.gate.connect
 
     def zkl(self, verb, ident, connect, command, **more):
         where = [self.path, ident] if verb == "elect" else [self.path]
@@ -225,7 +222,7 @@ class Round:
         if self.way == "guard stopped, cut":
             send(int(guard), signal.SIGSTOP)
         if self.way in CUT:
-            self.order("silence")
+            self.gate.order("silence")
         elif self.way == "stopped":
             for pid in both:
                 send(pid, signal.SIGSTOP)
@@ -275,8 +272,7 @@ class Round:
                 process.kill()
                 process.wait()
         if self.gate:
-            self.gate.stdin.close()
-            self.gate.wait()
+            self.gate.close()
         for pid in mentioning(self.mark):
             send(pid, signal.SIGKILL)
         shutil.rmtree(self.dir, ignore_errors=True)
