@@ -262,7 +262,7 @@ static enum name_maker maker_of(const char *name, size_t length, enum child_kind
 
 /* Returns the length of a name's part that only we write: "_c_<uuid>-" or "<32 digits>"; 0 if the
  * name may be another library's. */
-static size_t own_form(const char *name, size_t length)
+static size_t name_own_form(const char *name, size_t length)
 {
     const size_t at = version_at(name, length);
 
@@ -274,7 +274,7 @@ static size_t own_form(const char *name, size_t length)
 }
 
 /* Whether this version writes that before the word of a kind: nothing, "n3-", "s3-", "p007-". */
-static bool is_known_mark(const char *mark, size_t length, enum child_kind kind)
+static bool name_is_known_mark(const char *mark, size_t length, enum child_kind kind)
 {
     if (length == 0)
         return true;
@@ -289,27 +289,24 @@ static bool is_known_mark(const char *mark, size_t length, enum child_kind kind)
     return mark[0] == 'p' && length == PRIORITY_LENGTH - 1;
 }
 
-/* The names of a group's members end so. They are no contenders. */
-#define PARTY "__party__"
-
 /* Whether a later version wrote it; kind and before are what name_read_kind() made of it. */
-static bool is_later(const char *name, size_t length, enum child_kind kind, size_t before)
+static bool name_is_later(const char *name, size_t length, enum child_kind kind, size_t before)
 {
-    const size_t form = own_form(name, length);
+    const size_t form = name_own_form(name, length);
 
     if (form == 0 ||
-        (form == HEX && ends_with(name, length, PARTY) && length == HEX + strlen(PARTY)))
+        (form == HEX && ends_with(name, length, NAME_PARTY) && length == HEX + strlen(NAME_PARTY)))
         return false;
     if (memcmp(name + version_at(name, length) + 1, NAME_UUID_MARKED, strlen(NAME_UUID_MARKED)) ==
             0 &&
         !has_mark_of_retaining(name, length))
         return true;
-    return kind == CHILD_FOREIGN || !is_known_mark(name + form, before - form, kind);
+    return kind == CHILD_FOREIGN || !name_is_known_mark(name + form, before - form, kind);
 }
 
 /* Returns the number at the end of a name whose word is not known; 0 if there is none. Ten digits
  * are read as such even after a dash, which may be the word's. */
-static int32_t number_at_end(const char *name, size_t length)
+static int32_t name_number_at_end(const char *name, size_t length)
 {
     int32_t number;
 
@@ -326,8 +323,8 @@ void name_parse(const char *name, size_t length, struct child *out)
     size_t before;
 
     out->kind = name_read_kind(name, length, &number, &before);
-    if (is_later(name, length, out->kind, before)) {
-        number = number_at_end(name, length);
+    if (name_is_later(name, length, out->kind, before)) {
+        number = name_number_at_end(name, length);
         out->kind = CHILD_LATER;
     }
     out->rule = rule_of(out->kind, maker_of(name, length, out->kind));

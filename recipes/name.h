@@ -24,6 +24,9 @@ enum { NAME_NUMBER_SIZE = 12 };
 /* Writes number as the server does at the end of a name. */
 void name_write_number(char to[NAME_NUMBER_SIZE], int32_t number);
 
+/* The names of a party's members end so. They are no contenders. */
+#define NAME_PARTY "__party__"
+
 /* The highest priority: it has three digits at most. */
 enum { NAME_PRIORITY_MAX = 999 };
 

@@ -18,6 +18,7 @@
 #include "lib/session/incarnation.h"
 #include "lib/session/participant.h"
 #include "members.h"
+#include "recipes/name.h"
 
 enum { ID_MAX = 255, DATA_MAX = 64 * 1024 };
 
@@ -532,8 +533,8 @@ static void member_driver_name(struct driver *d, unsigned node)
         return;
     m->renames = false;
     id = layout_new_id(CHILD_KAZOO, false);
-    name = m->options.layout == ZKL_MEMBER_GROUP ? g_strdup(m->id)
-                                                 : g_strconcat(id, "__party__", NULL);
+    name =
+        m->options.layout == ZKL_MEMBER_GROUP ? g_strdup(m->id) : g_strconcat(id, NAME_PARTY, NULL);
     g_free(m->node);
     m->node = g_strconcat(m->directory, "/", name, NULL);
     g_free(name);

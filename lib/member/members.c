@@ -22,6 +22,7 @@
 #include "lib/session/watch.h"
 #include "recipes/children.h"
 #include "recipes/group.h"
+#include "recipes/name.h"
 #include "recipes/shards.h"
 
 static void member_box_clear(void *data)
@@ -108,7 +109,7 @@ struct view_entry {
 /* Whether a child of that name is a member. */
 static bool view_counts(const char *name, zkl_member_layout layout)
 {
-    return layout == ZKL_MEMBER_GROUP || strstr(name, "__party__") != NULL;
+    return layout == ZKL_MEMBER_GROUP || strstr(name, NAME_PARTY) != NULL;
 }
 
 /* ---- entries ---- */
