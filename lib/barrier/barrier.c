@@ -116,8 +116,8 @@ static const struct driver_ops barrier_driver = {.step = barrier_op_step,
                                                  .path = driven_path,
                                                  .data = barrier_op_data,
                                                  .on_verdict = barrier_op_on_verdict,
-                                                 .hold = driven_hold,
-                                                 .free = driven_let_go};
+                                                 .ref_owner = driven_ref,
+                                                 .free = driven_unref};
 
 int zkl_barrier_new(zkl_barrier **ret, zkl_session *s, const char *path,
                     const zkl_barrier_options *options)

@@ -78,8 +78,8 @@ static const struct driver_ops counter_driver = {.step = counter_op_step,
                                                  .path = counter_op_path,
                                                  .data = counter_op_data,
                                                  .on_verdict = counter_op_on_verdict,
-                                                 .hold = driven_hold,
-                                                 .free = driven_let_go};
+                                                 .ref_owner = driven_ref,
+                                                 .free = driven_unref};
 
 /* Returns 0, or the thread's last error, for a verdict. REFUSED and LATE are not for this one. */
 static int counter_result(const zkl_counter *c, enum counter_verdict verdict)

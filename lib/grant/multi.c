@@ -312,12 +312,12 @@ static void multi_on_verdict(struct driver *d, const struct machine_action *a)
     }
 }
 
-static void multi_hold(struct driver *d)
+static void multi_queue_ref(struct driver *d)
 {
     tenure_ref(DRIVER_OWNER(d, struct multi_queue)->tenure);
 }
 
-static void multi_let_go(struct driver *d)
+static void multi_queue_unref(struct driver *d)
 {
     tenure_unref(DRIVER_OWNER(d, struct multi_queue)->tenure);
 }
@@ -327,8 +327,8 @@ static const struct driver_ops multi_driver = {.step = multi_step,
                                                .data = multi_data,
                                                .rest = multi_changes,
                                                .on_verdict = multi_on_verdict,
-                                               .hold = multi_hold,
-                                               .free = multi_let_go};
+                                               .ref_owner = multi_queue_ref,
+                                               .free = multi_queue_unref};
 
 /* ---- the queue ---- */
 

@@ -12,12 +12,12 @@
 #include "lib/base/log.h"
 #include "lib/base/options.h"
 #include "lib/base/path.h"
+#include "lib/base/zone.h"
 #include "lib/contender/claim.h"
 #include "lib/grant/multi.h"
 #include "lib/session/denial.h"
 #include "op.h"
 #include "recipes/once.h"
-#include "zone.h"
 
 /* The run that has begun last: what zkl_once_end() is to record. */
 struct once_started {
@@ -454,8 +454,8 @@ static void once_look_on_verdict(struct driver *d, const struct machine_action *
 static const struct driver_ops once_look_driver = {.step = once_look_step,
                                                    .path = driven_path,
                                                    .on_verdict = once_look_on_verdict,
-                                                   .hold = driven_hold,
-                                                   .free = driven_let_go};
+                                                   .ref_owner = driven_ref,
+                                                   .free = driven_unref};
 
 /* .waits: the call goes on in the next session, since it has no node in this one. */
 static const struct call_ops once_look_ops = {.waits = true,

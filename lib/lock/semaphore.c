@@ -919,8 +919,8 @@ static const struct driver_ops limit_driver = {.step = limit_op_step,
                                                .path = driven_path,
                                                .data = limit_op_data,
                                                .on_verdict = limit_op_on_verdict,
-                                               .hold = driven_hold,
-                                               .free = driven_let_go};
+                                               .ref_owner = driven_ref,
+                                               .free = driven_unref};
 
 /* Checks the semaphore for a call about its limit. */
 static int limit_op_check(const zkl_semaphore *m)

@@ -417,8 +417,8 @@ static const struct driver_ops queue_driver = {.step = queue_call_step,
                                                .path = queue_call_path,
                                                .data = queue_call_data,
                                                .on_verdict = queue_call_on_verdict,
-                                               .hold = driven_hold,
-                                               .free = driven_let_go};
+                                               .ref_owner = driven_ref,
+                                               .free = driven_unref};
 
 static void queue_call_free(struct call *c)
 {

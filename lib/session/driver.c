@@ -62,13 +62,13 @@ void driver_init(struct driver *d, const struct driver_ops *ops, zkl_session *s,
     d->ops = ops;
     d->session = s;
     d->parents = parents;
-    d->refs = !ops->hold;
+    d->refs = !ops->ref_owner;
 }
 
 void driver_ref(struct driver *d)
 {
     if (d->refs++ == 0)
-        d->ops->hold(d);
+        d->ops->ref_owner(d);
 }
 
 void driver_unref(struct driver *d)
@@ -825,12 +825,12 @@ char *driven_path(struct driver *d, unsigned node)
     return g_strdup(driven_of(d)->call.path);
 }
 
-void driven_hold(struct driver *d)
+void driven_ref(struct driver *d)
 {
     call_ref(&driven_of(d)->call);
 }
 
-void driven_let_go(struct driver *d)
+void driven_unref(struct driver *d)
 {
     call_unref(&driven_of(d)->call);
 }

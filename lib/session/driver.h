@@ -31,7 +31,7 @@ struct driver_ops {
     void (*after)(struct driver *d);
     /* Takes a reference to the driver's owner, with the first reference to the driver; .free gives
      * it up. NULL: only the driver counts references. */
-    void (*hold)(struct driver *d);
+    void (*ref_owner)(struct driver *d);
     void (*free)(struct driver *d); /* called when the last reference is gone */
 };
 
@@ -56,7 +56,8 @@ struct driver {
 /* Returns the struct of that type whose member .driver is d. */
 #define DRIVER_OWNER(d, type) ((type *)(void *)((char *)(d)-offsetof(type, driver)))
 
-/* Fills in a driver that is all zero. It has one reference; or none yet, if ops have a .hold. */
+/* Fills in a driver that is all zero. It has one reference; or none yet, if ops have a .ref_owner.
+ */
 void driver_init(struct driver *d, const struct driver_ops *ops, zkl_session *s,
                  enum store_mode parents);
 
@@ -127,7 +128,7 @@ void driven_free(struct call *c);
 
 /* For a struct driver_ops: */
 char *driven_path(struct driver *d, unsigned node); /* the call's path, as the only node */
-void driven_hold(struct driver *d);
-void driven_let_go(struct driver *d);
+void driven_ref(struct driver *d);
+void driven_unref(struct driver *d);
 
 #endif

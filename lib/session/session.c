@@ -495,7 +495,8 @@ int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_session_get_claim: ret is NULL");
     session_lock(s);
     const bool closing = s->closing;
-    const bool known = !closing && s->store && s->ops->claim && s->ops->claim(s->store, &claim);
+    const bool known =
+        !closing && s->store && s->ops->get_claim && s->ops->get_claim(s->store, &claim);
     session_unlock(s);
     if (closing)
         return error_set(ZKL_ECLOSED, NULL, "the session was closed");

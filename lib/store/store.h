@@ -163,7 +163,7 @@ struct store_ops {
     void (*give_back)(struct store *store);
     /* Gives what another process needs to take the present session up; false if there is no
      * session. NULL: nobody else can take one up. */
-    bool (*claim)(struct store *store, struct store_claim *ret);
+    bool (*get_claim)(struct store *store, struct store_claim *ret);
     /* Takes another list, which the user has set. The connection stays, and the next one may be to
      * a server of either list. NULL: the next store takes the list. */
     void (*set_hosts)(struct store *store, const char *hosts);

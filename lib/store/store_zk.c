@@ -270,7 +270,8 @@ static void store_zk_finish(const void *data, struct store_reply *reply, int rc)
     store_zk_op_free(op);
 }
 
-/* Answers all requests with STORE_GONE. The library may still call their completions. */
+/* Answers all requests with STORE_GONE. libzookeeper may still call their completions after that.
+ */
 static void store_zk_fail_all(struct store *store)
 {
     const struct store_reply gone = {.rc = STORE_GONE};
@@ -1437,7 +1438,7 @@ static void *store_zk_keep(void *data)
 
 _Static_assert(sizeof(((clientid_t *)NULL)->passwd) == STORE_PASSWORD, "the library's length");
 
-static bool store_zk_claim(struct store *store, struct store_claim *ret)
+static bool store_zk_get_claim(struct store *store, struct store_claim *ret)
 {
     const clientid_t *id = store->zh && !store->over ? zoo_client_id(store->zh) : NULL;
 
@@ -1506,7 +1507,7 @@ const struct store_ops store_zk = {.open = store_zk_open,
                                    .close = store_zk_close,
                                    .borrow = store_zk_borrow,
                                    .give_back = store_zk_give_back,
-                                   .claim = store_zk_claim,
+                                   .get_claim = store_zk_get_claim,
                                    .set_hosts = store_zk_set_hosts,
                                    .hear_config = store_zk_hear_config,
                                    .strays = store_zk_strays};

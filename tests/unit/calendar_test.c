@@ -1,5 +1,5 @@
 /* Calendars: which texts are one, and which instants they mean, in zones of the system's tzdata. */
-#include "lib/lock/zone.h"
+#include "lib/base/zone.h"
 #include "recipes/calendar.h"
 #include "runner.h"
 

@@ -1,7 +1,7 @@
 /* Three years of work by a calendar, in four zones, with hosts that sleep, come and go and are
  * killed, clocks that differ and step, and trials by hand. Some hosts have a version that knows no
  * calendars. Which instants are meant is said here a second time, minute by minute. */
-#include "lib/lock/zone.h"
+#include "lib/base/zone.h"
 #include "recipes/once.h"
 #include "runner.h"
 

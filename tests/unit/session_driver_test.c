@@ -117,12 +117,12 @@ static void play_after(struct driver *d)
     g_string_append(p->heard, "; after");
 }
 
-static void play_hold(struct driver *d)
+static void play_ref_owner(struct driver *d)
 {
     CHECK_INT(((struct played *)d)->held++, 0);
 }
 
-static void play_let_go(struct driver *d)
+static void play_unref_owner(struct driver *d)
 {
     CHECK_INT(--((struct played *)d)->held, 0);
 }
@@ -140,8 +140,8 @@ static const struct driver_ops ops = {.step = play_step,
                                       .rest = play_rest,
                                       .on_verdict = play_on_verdict,
                                       .after = play_after,
-                                      .hold = play_hold,
-                                      .free = play_let_go};
+                                      .ref_owner = play_ref_owner,
+                                      .free = play_unref_owner};
 
 static void hear(enum machine_event_kind kind)
 {
