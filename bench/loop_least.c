@@ -28,7 +28,7 @@ static void on_own_event(zhandle_t *zh, int type, int state, const char *path, v
     (void)zh, (void)type, (void)state, (void)path, (void)locker;
 }
 
-/* Whoever was before the only one before us was gone when that one was the only one. */
+/* When only one was left before us, all before that one had gone. */
 static void on_gone(struct locker *l)
 {
     if (l->ahead > 1)

@@ -147,7 +147,7 @@ struct place rule_place(const struct child *children, size_t count, enum rule ru
         if (child->old)
             place.spare = true;
         /* A writer and a reader of Curator may have the same number, if they have one owner.
-         * Whoever else has our number has forged it: to be safe, we wait for that child. */
+         * Any other child with our number is a forgery. We wait for it, to be safe. */
         const int64_t key = key_seen_from(child->number, number);
         if (key > number)
             rule_count_behind(&place, child, rule_kind(rule));

@@ -100,7 +100,7 @@ static void children_print(GPtrArray *names, bool json)
 }
 
 /* Asks for the names and waits for them; the caller frees them. Returns NULL with a code of
- * libzookeeper in *ret_code if they cannot be had in time. */
+ * libzookeeper in *ret_code if they do not come in time. */
 static GPtrArray *children_get(zkl_session *session, struct question *q, int64_t timeout_ms,
                                int *ret_code)
 {

@@ -96,9 +96,9 @@ typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret,
  * With a calendar, an instant comes when the clocks of the zone reach a time that the calendar
  * names: where they skip it, as they go forward; and the first time, if they show it twice. If the
  * field of hours is *, each instant at which they show one of the minutes counts instead. The work
- * is due from each instant on until late_ms after it, or until the next. A caller who comes within
- * slack_ms before an instant waits for it. A run is recorded for its instant, whoever begins it and
- * when; so no instant has two.
+ * becomes due at each instant, and stays due for late_ms, or until the next instant. A caller who
+ * comes up to slack_ms before an instant waits for it. A run is recorded for its instant, whoever
+ * begins it and when; so no instant has two.
  *
  * The run is recorded in one fenced transaction with the release of the lock. So of all runs for
  * one due instant one at most is completed, and no run begins while another one may still be

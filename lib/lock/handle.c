@@ -364,9 +364,9 @@ static struct hold *handle_new_hold(struct handle *h, uint64_t key)
     return hold;
 }
 
-/* Gets a grant for a hold that has none: at once if it can be had so, or else by an operation. Sets
- * *ret_waited if there was one: then h->lock was given up for a time, and the caller has to give up
- * a reference to h. Returns 0, or the thread's last error. */
+/* Gets a grant for a hold that has none. Takes one that is free at once (handle_kind.take), or else
+ * waits for an operation. In that case sets *ret_waited: h->lock was given up for a time, and the
+ * caller has to give up a reference to h. Returns 0, or the thread's last error. */
 static int handle_begin_hold(struct handle *h, struct hold *hold, bool shared, int64_t timeout_ms,
                              bool *ret_waited)
 {

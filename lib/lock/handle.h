@@ -37,8 +37,8 @@ struct handle_kind {
      * is no other call's. Returns what op_start() returns. */
     zkl_op *(*start)(struct handle *h, const struct hold *hold, bool shared, int64_t timeout_ms,
                      zkl_acquired_fn fn, void *data);
-    /* Returns a grant that can be had at once; NULL: none can. May be NULL. Called without the
-     * monitor. */
+    /* Returns a grant without a wait; NULL if there is none. The pointer may be NULL. Called
+     * without the monitor. */
     zkl_grant *(*take)(struct handle *h, const struct hold *hold);
     /* Called when the user has freed the handle. No operation waits any more. May be NULL. */
     void (*close)(struct handle *h);

@@ -574,7 +574,7 @@ static zkl_op *mutex_start(struct handle *h, const struct hold *hold, bool share
     return op;
 }
 
-/* Returns a turn on the idle tenure; NULL: none can be had at once. */
+/* Returns a turn on the idle tenure; NULL if the caller would have to wait for one. */
 static zkl_grant *mutex_take(struct handle *h, const struct hold *hold)
 {
     zkl_mutex *m = mutex_of(h);

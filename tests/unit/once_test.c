@@ -374,7 +374,7 @@ TEST_CASE(by_calendar_in_line)
     aim = NULL;
 }
 
-/* The record is of another series: nothing is run. Whoever only looks or resets is told as ever. */
+/* The record is of another series, so nothing is run. A look and a reset end as for any record. */
 TEST_CASE(another_series)
 {
     static const struct exchange_row rows[] = {
