@@ -6,6 +6,7 @@
 #include "events.h"
 #include "guard/cgroup.h"
 #include "guard/processes.h"
+#include "guard/ps_name.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -15,7 +16,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -111,7 +111,7 @@ static void await_hang_up(int fd, int64_t until)
 
 void closing_detach(int outside)
 {
-    prctl(PR_SET_NAME, CLOSING_NAME);
+    ps_name_set(CLOSING_NAME);
     setsid();
     while (write(outside, "0", 1) < 0 && errno == EINTR)
         continue;

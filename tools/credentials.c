@@ -1,5 +1,6 @@
 /* Secrets are wiped where they were read, and copied only for the library. */
 #include "credentials.h"
+#include "guard/ps_name.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@ static char *take_secret(const char *text)
 {
     char *secret = g_strdup(text);
 
+    ps_name_wipe(text);
     explicit_bzero((char *)(uintptr_t)text, strlen(text));
     return secret;
 }

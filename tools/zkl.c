@@ -1,6 +1,7 @@
 /* zkl: the command. It parses the global options, and calls a verb. Each verb has a file of its
  * own. */
 #include "credentials.h"
+#include "guard/ps_name.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -90,6 +91,7 @@ int main(int argc, char **argv)
 {
     struct settings settings = {.session_timeout_ms = 30000, .connect_timeout_ms = 10000};
 
+    argv = ps_name_keep(argc, argv);
     credentials_hide();
     setlocale(LC_CTYPE, "");
     g_set_prgname("zkl");

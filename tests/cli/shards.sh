@@ -84,6 +84,7 @@ read -r _ pid _ < <(tail -n 1 "$scratch/3.log")
 lines=$(wc -l <"$scratch/3.log")
 guard=$(ps -o ppid= "$pid")
 zygote=$(ps -o ppid= "${guard// /}")
+expect "ps names both, and not as zkl" "lock-guard lock-guard" "$(for one in $guard $zygote; do tr '\0' '\n' <"/proc/$one/cmdline" | head -n 1; done | paste -sd' ')"
 kill -9 "${guard// /}"
 wait_until "the command of a killed guard ends" gone "$pid"
 # shellcheck disable=SC2317

@@ -11,6 +11,7 @@
 #include "on_lost.h"
 #include "priority.h"
 #include "processes.h"
+#include "ps_name.h"
 #include "spawn.h"
 
 #include <errno.h>
@@ -386,7 +387,7 @@ static void run_on_lost(struct guarding *g)
 {
     const bool alone = g->tool_dead;
 
-    prctl(PR_SET_NAME, ON_LOST_NAME);
+    ps_name_set(ON_LOST_NAME);
     nudge_tool(g);
     if (g->leader == 0) {
         end_session(g);
@@ -410,16 +411,6 @@ static bool ended_all(const struct guarding *g)
     return shared_cause(g->shared) > CAUSE_ENDED && !g->termination.given_up;
 }
 
-/* Gives this process the guard's name, and its first argument too, as far as that has room. */
-static void take_name(void)
-{
-    const size_t room = strlen(program_invocation_name);
-
-    prctl(PR_SET_NAME, GUARD_NAME);
-    memset(program_invocation_name, 0, room);
-    memcpy(program_invocation_name, GUARD_NAME, MIN(room, strlen(GUARD_NAME)));
-}
-
 /* Makes this process the guard. When the tool dies, the guard reads end of file from the channel,
  * and the kernel sends it SIGCHLD (PR_SET_PDEATHSIG). */
 static void become_guard(struct guarding *g, struct events *tools)
@@ -427,7 +418,7 @@ static void become_guard(struct guarding *g, struct events *tools)
     setpgid(0, 0);
     say_without_waiting(); /* a wait would delay KILL */
     credentials_forget();
-    take_name();
+    ps_name_set(GUARD_NAME);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (!events_open_deaf(&g->events, tools, g->channel))
         _exit(STATUS_INTERNAL);

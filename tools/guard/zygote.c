@@ -6,6 +6,7 @@
 #include "../tool.h"
 #include "channel.h"
 #include "processes.h"
+#include "ps_name.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -238,7 +239,7 @@ static void become_zygote(struct zygote *z, struct events *events)
     z->pid = getpid();
     say_without_waiting();
     credentials_forget();
-    prctl(PR_SET_NAME, GUARD_NAME);
+    ps_name_set(GUARD_NAME);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (!events_open_deaf(events, z->events, z->channel) || !processes_reserve())
         _exit(STATUS_INTERNAL);
