@@ -59,6 +59,10 @@ enum { ZKL_FENCE_SIZE = 33 };
  * strings sort as the pairs do, by strcmp() and as text in a database. size is the size of buf, at
  * least ZKL_FENCE_SIZE.
  *
+ * A grant has one fence, that of its part 0. So a zkl_multilock's fences what its first path
+ * guards, and nothing else: tokens of different paths are in no order. For what another path
+ * guards, send the token of its part (zkl_grant_part()); its turn is 0.
+ *
  * Returns 0; or
  *   ZKL_EINVAL: g or buf is NULL;
  *   ZKL_ERANGE: size is too small. */

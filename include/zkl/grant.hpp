@@ -88,7 +88,8 @@ class grant_view
         return zkl_grant_turn(handle_);
     }
 
-    /* Token and turn as 32 hexadecimal digits, which sort as the pairs do. */
+    /* Token and turn as 32 hexadecimal digits, which sort as the pairs do. A multilock's are of its
+     * first path; parts() has the tokens of all. */
     std::string fence() const
     {
         char text[ZKL_FENCE_SIZE];

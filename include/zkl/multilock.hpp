@@ -48,7 +48,8 @@ inline zkl_mutex_options to_c(const multilock_options &o) noexcept
 
 /* A lock at several paths, all or none. It belongs to no thread: its one grant may be moved to any
  * thread, and its destructor releases all paths. zkl/multilock.h describes the functions, and why
- * there is no deadlock: prefer it to std::scoped_lock with several zkl::mutex. */
+ * there is no deadlock: prefer it to std::scoped_lock with several zkl::mutex. The grant's token()
+ * and fence() are of the first path alone; parts() has the token of each. */
 class multilock
 {
   public:

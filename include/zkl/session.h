@@ -60,7 +60,8 @@ typedef struct zkl_log_record {
  *   foreign-node: the directory has a child that is no contender (ZKL_LOG_INFO);
  *   numbers-end: the sequence numbers of the directory are running out.
  * The events of libzookeeper:
- *   libzookeeper: one of its own lines;
+ *   libzookeeper: one of its own lines. Its errors and warnings have that level here, too, and all
+ *     others are ZKL_LOG_DEBUG: what it says as INFO is of its own work;
  *   libzookeeper-connect: the same, about an attempt to connect (ZKL_LOG_DEBUG).
  * Levels that are not given are ZKL_LOG_WARN. A later version may add events.
  *

@@ -101,3 +101,20 @@ char *layout_incompatible(const char *name)
     name_parse(name, strlen(name), &child);
     return g_strdup_printf("\"%.100s\" is %s", name, layout_words_for(child.kind));
 }
+
+char *layout_refusal(const char *name)
+{
+    struct child child;
+    char *fact = layout_incompatible(name);
+
+    name_parse(name, strlen(name), &child);
+    const bool unknown = child.kind == CHILD_FOREIGN || child.kind == CHILD_LATER,
+               is_ruby = child.kind == CHILD_RUBY || child.kind == CHILD_RUBY_SHARED;
+    char *text = g_strconcat(fact,
+                             unknown   ? ""
+                             : is_ruby ? ": use another path" /* zkl has no such locks */
+                                       : ": use one of that kind, or another path",
+                             NULL);
+    g_free(fact);
+    return text;
+}

@@ -19,8 +19,11 @@ char *layout_new_id(enum child_kind kind, bool retains);
  * how many permits it asks for, below 0 if each is to have a number; 0: it has none. */
 char *layout_name(enum child_kind kind, const char *id, int rank);
 
-/* Says what the child of that name is, for the error of a contender that cannot queue beside it.
- * Free with g_free(). */
+/* Says what the child of that name is. Free with g_free(). */
 char *layout_incompatible(const char *name);
+
+/* Says the same, and what to do, for the error of a contender that comes after that child and
+ * cannot wait for it. Free with g_free(). */
+char *layout_refusal(const char *name);
 
 #endif

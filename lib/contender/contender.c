@@ -262,7 +262,8 @@ static void contender_log_unrelated(const struct contender *c, const struct chil
     } else if (child->kind != CHILD_FOREIGN && contender_is_first_log(c, "unrelated ")) {
         char *text = layout_incompatible(name);
         log_line(log, ZKL_LOG_WARN, "incompatible-node", path,
-                 "%s: %s: its recipe does not wait for the contenders here", directory, text);
+                 "%s: %s: its recipe does not wait for the contenders here; give it another path",
+                 directory, text);
         g_free(text);
     }
 }
@@ -721,7 +722,7 @@ static void contender_be_granted(struct contender *c)
 static void contender_fail_layout(struct contender *c, const char *incompatible)
 {
     const char *path = session_path(contender_session(c), c->admission->path);
-    char *text = layout_incompatible(incompatible);
+    char *text = layout_refusal(incompatible);
     zkl_error e;
     int left = (int)(sizeof e.text - sizeof ": ") - (int)strlen(text);
 

@@ -522,7 +522,7 @@ static bool leased_finds_mixed(struct leased *l, const struct machine_event *ev)
         name_parse(ev->names[i], strlen(ev->names[i]), &child);
         if (child.kind == CHILD_FOREIGN)
             continue;
-        char *text = layout_incompatible(ev->names[i]);
+        char *text = layout_refusal(ev->names[i]);
         error_fill(&l->why, ZKL_ELAYOUT, path, "%s: %s", path, text);
         g_free(text);
         return true;

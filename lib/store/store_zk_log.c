@@ -90,11 +90,11 @@ static enum library_line zk_log_kind(const char *line)
     return LIBRARY_LINE;
 }
 
+/* What libzookeeper says as INFO is of its own work: a detail to those who ask what we do. */
 static zkl_log_level zk_log_level(const char *line)
 {
     return strstr(line, ":ZOO_ERROR@")  ? ZKL_LOG_ERROR
            : strstr(line, ":ZOO_WARN@") ? ZKL_LOG_WARN
-           : strstr(line, ":ZOO_INFO@") ? ZKL_LOG_INFO
                                         : ZKL_LOG_DEBUG;
 }
 

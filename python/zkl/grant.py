@@ -55,7 +55,8 @@ def _changes(changes: Sequence[Change]) -> Tuple[Any, int]:
 
 class Grant:
     """The right to a lock. That of a mutex or a read-write lock is lent until the thread's last release(); others
-    are OwnedGrants. token, turn and fence (both, as text that sorts) never change."""
+    are OwnedGrants. token, turn and fence (both, as text that sorts) never change. At several paths they are of the
+    first one, and parts has the token of each."""
 
     def __init__(
         self,

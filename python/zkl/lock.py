@@ -180,7 +180,8 @@ class RWLock(_Reentrant):
 
 
 class MultiLock(Handle):
-    """Mutexes at several paths, all or none. One grant covers all: tokens and nodes are in the order of paths."""
+    """Mutexes at several paths, all or none. One grant covers all: its token and fence are of the first path alone, and
+    parts has the token and node of each, in the order of paths."""
 
     def __init__(
         self,

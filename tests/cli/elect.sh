@@ -112,7 +112,7 @@ wait_until "a stray lock on its path: it leads when that is gone" has_led me 1
 touch "$scratch/me.quit"
 status_of "$stray"
 expect "a stray lock on its path: it ends with its command" 3 "$?"
-expect "a stray lock on its path: what was said" $'is of a lock or of a selector\'s election\nnot in line; tried again at least every 30 s' \
+expect "a stray lock on its path: what was said" $'is of a lock or of a selector\'s election: use one of that kind, or another path\nnot in line; tried again at least every 30 s' \
     "$(sed -E "s,^zkl: $E: (\"_c_[^ ]*-lock-[0-9]*\" )?,," "$scratch/me.err")"
 
 # What cannot go on ends, also in the process of a term.

@@ -31,7 +31,7 @@ expect_match "the last peer counts" "^$L/_c_" "$out"
 # Two layouts on one path: the second one is refused, and told for whom.
 hold $L
 refused "elect --once: a latch behind a lock" 65 \
-    "^zkl: $L: \"_c_$ours-lock-[0-9]{10}\" is of a lock or of a selector's election\$" elect --once $L me touch "$scratch/ran"
+    "^zkl: $L: \"_c_$ours-lock-[0-9]{10}\" is of a lock or of a selector's election: use one of that kind, or another path\$" elect --once $L me touch "$scratch/ran"
 refused "elect --layout selector waits for it" 1 "$L: " elect --once -n --layout selector $L me touch "$scratch/ran"
 refused "elect --layout kazoo as well" 1 "$L: " elect --once -n --layout kazoo $L me touch "$scratch/ran"
 let_go
@@ -40,7 +40,7 @@ wait_until "a latch leads" has_led me 1
 for options in "" -n "-w 20" "-E 5" "--peer kazoo"; do
     # shellcheck disable=SC2086
     refused "lock $options behind a latch" 65 \
-        "^zkl: $L: \"_c_$ours-latch-[0-9]{10}\" is of a latch's election\$" lock $options $L touch "$scratch/ran"
+        "^zkl: $L: \"_c_$ours-latch-[0-9]{10}\" is of a latch's election: use one of that kind, or another path\$" lock $options $L touch "$scratch/ran"
 done
 touch "$scratch/me.quit"
 status_of "$candidate"
@@ -99,8 +99,8 @@ fi
 run "$ZKL" ls $L
 expect_match "Apache's holds" $'\nHOLDS .* x-72057594037927936-[0-9]{10}' "$out"
 refused "with kazoo's names a lock is refused behind it" 65 \
-    "^zkl: $L: \"x-72057594037927936-[0-9]{10}\" is of a lock of Apache's WriteLock or zoo_lock.c\$" lock --peer kazoo $L true
-refused "a writer as well" 65 "is of a lock of Apache's WriteLock or zoo_lock.c\$" lock -x $L true
+    "^zkl: $L: \"x-72057594037927936-[0-9]{10}\" is of a lock of Apache's WriteLock or zoo_lock.c: use one of that kind, or another path\$" lock --peer kazoo $L true
+refused "a writer as well" 65 "is of a lock of Apache's WriteLock or zoo_lock.c: use one of that kind, or another path\$" lock -x $L true
 refused "a lock waits for it" 1 "$L: " lock -n $L true
 "$ZKL" lock $L true &
 waiter=$!

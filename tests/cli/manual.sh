@@ -1,5 +1,5 @@
 #!/bin/bash
-# The programs of man/zkl_*.3 and the examples with which the command's pages open do what they say.
+# The programs of man/zkl_*.3 and of zkl-cpp(7), and the examples with which the command's pages open do what they say.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/interop/page.sh
@@ -13,8 +13,9 @@ prints() { # SOURCE
     sed '1,/^\/\* It prints:$/d; s/^ \* //; s/ \*\/$//' "$1"
 }
 
-for source in "$top_srcdir"/man/examples/*.c; do
-    name=${source##*/} name=${name%.c}
+for source in "$top_srcdir"/man/examples/*.c*; do
+    name=${source##*/} name=${name%.c*}
+    [ -x "$top_builddir/man/examples/$name" ] || [ "$name" != cpp ] || { missing "a C++ compiler" && continue; }
     run "$top_builddir/man/examples/$name" "$ZKL_CONNECT/of-$name"
     expect "$name" "0:$(prints "$source"):" "$status:$out:$err"
 done

@@ -34,7 +34,7 @@ expect_match "a reader in the table" $'\nHOLDS .* read +zkl .* r2 ' "$out"
 expect_match "a writer in the table" $'\nwaiting #2 .* write +zkl .* w3 ' "$out"
 refused "a reader that tries" 1 "^zkl: $L: " lock -n -s $L true
 refused "a writer that tries" 1 "^zkl: $L: " lock -n -x $L true
-refused "a mutex" 65 "^zkl: $L: \"_c_.*\" is of a read-write lock\$" lock $L true
+refused "a mutex" 65 "^zkl: $L: \"_c_.*\" is of a read-write lock: use one of that kind, or another path\$" lock $L true
 wait_until "those are gone" has_contenders $L 4
 touch "$scratch/r1.go"
 wait_until "the first reader leaves" has_contenders $L 3

@@ -40,7 +40,7 @@ wait_until "a third waits" has_contenders $L 3
 expect "their slots" "0 1" "$(cat "$scratch/a.has") $(cat "$scratch/b.has")"
 expect "who holds, in order" $'holds lease a\nholds lease b\nwaiting lease c' "$(states)"
 refused "one that tries" 1 "^zkl: $L: " lock -n --slots 2 $L true
-refused "a mutex" 65 "^zkl: $L: \"_c_.*\" is of a semaphore\$" lock $L true
+refused "a mutex" 65 "^zkl: $L: \"_c_.*\" is of a semaphore: use one of that kind, or another path\$" lock $L true
 wait_until "those are gone" has_contenders $L 3
 touch "$scratch/a.go"
 wait_until "the third runs" runs c

@@ -164,6 +164,7 @@ void multilock()
         zkl::grant g = both.acquire();
         const auto parts = g.parts();
         CHECK(parts.size() == 2 && parts[0].token == g.token() && parts[1].token > 0);
+        CHECK(g.turn() == 0 && std::stoull(g.fence().substr(0, 16), nullptr, 16) == g.token());
         CHECK(parts[0].node.rfind(b + "/", 0) == 0 && parts[1].node.rfind(a + "/", 0) == 0);
         CHECK(!m.try_lock());
     }

@@ -126,7 +126,7 @@ recipe semaphore.py 'lock = zk.Semaphore("/jobs/nightly", "lease"); lock.node = 
 holding reader.py
 for peer in curator kazoo; do
     zkl_here lock -n --peer=$peer /jobs/nightly -- true
-    expect_match "a lock refuses the path of kazoo's reader" '^65:.* is of a read-write lock$' "$status:$err"
+    expect_match "a lock refuses the path of kazoo's reader" '^65:.* is of a read-write lock: use one of that kind, or another path$' "$status:$err"
 done
 over
 holding writer.py

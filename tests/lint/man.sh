@@ -1,5 +1,5 @@
 #!/bin/bash
-# The manual pages format without a warning, and zkl(3) names all there is.
+# The manual pages format without a warning, and name all there is: zkl(3) in C, zkl-cpp(7) and zkl-python(7).
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 # shellcheck source=tests/interop/page.sh
@@ -8,7 +8,7 @@
 # A tree with all pages, and with headers and programs: those of functions are where make has made them, unless they
 # came with the tarball.
 tree=$scratch/tree
-mkdir "$tree" && cp -r "$top_srcdir"/{man,include} "$tree"
+mkdir "$tree" && cp -r "$top_srcdir"/{man,include,python} "$tree"
 chmod -R u+w "$tree"
 find "$top_builddir/man" -maxdepth 1 -name 'zkl_*.3' -exec cp {} "$tree/man" \;
 
@@ -78,7 +78,7 @@ if command -v groff >/dev/null; then
     expect_none "no word is broken" "$(broken "$tree"/man/*.[1-8])"
     grep -v '^\.hla ' "$page" >"$scratch/broken.7"
     expect_some "sees a word that is broken" "$(broken "$scratch/broken.7")"
-    expect_none "pages show their programs as they are" "$(for shows in "$page" "$tree"/man/zkl*.1 "$tree"/man/zkl-guard.7; do altered "$shows"; done)"
+    expect_none "pages show their programs as they are" "$(for shows in "$page" "$tree"/man/zkl*.1 "$tree"/man/zkl-{cpp,guard}.7; do altered "$shows"; done)"
     sed 's/\\e/\\/' "$page" >"$scratch/eaten.7"
     expect_some "sees a backslash that is eaten" "$(altered "$scratch/eaten.7")"
     echo '.NOSUCH' >"$scratch/page.3"
@@ -130,4 +130,30 @@ expect_none "zkl(3) names every function, error and header" "$(unnamed "$tree/ma
 grep -v ZKL_EBUSY "$tree/man/zkl.3" >"$scratch/short.3"
 expect_some "sees one that is missing" "$(unnamed "$scratch/short.3")"
 expect_none "zkl(3) shows examples/lock.c" "$(shown "$tree/man/zkl.3" | diff - "$top_srcdir/examples/lock.c" 2>&1)"
+expect_none "zkl-cpp(7) shows its program" "$(
+    sed -n '/^\.Sh EXAMPLE/,/^\.Ed/p' "$tree/man/zkl-cpp.7" | sed '1,/^\.Bd/d' | plain |
+        diff - <(sed '/^\/\* It prints:$/,$d' "$tree/man/examples/cpp.cpp" | sed '$d') 2>&1
+)"
+
+# What a page does not say of the classes, or says otherwise.
+members() { # cxx|python ROOT
+    python3 -B "$top_srcdir/tests/lint/members.py" "$@" 2>&1
+}
+if command -v python3 >/dev/null; then
+    expect_none "zkl-cpp(7) has all that zkl.hpp has" "$(members cxx "$tree")"
+    expect_none "zkl-python(7) has all that the package has" "$(members python "$tree")"
+    cp -r "$tree" "$scratch/less"
+    sed -i '/^\.It Fn owned$/d; /^\.Ss leader$/d' "$scratch/less/man/zkl-cpp.7"
+    sed -i '/^\.It Fn give_up$/d; s/^HELD SUSPECT /HELD /; /^\.It Fn histogram_bounds$/d' "$scratch/less/man/zkl-python.7"
+    sed -i 's/def hold(self, timeout: Optional\[float\] = None/def hold(self, timeout: Optional[float] = 0/' "$scratch/less/python/zkl/lock.py"
+    sed -i 's/ bool fence64 = false;/& bool planted = false;/' "$scratch/less/include/zkl/mutex.hpp"
+    for missed in "cxx:grant_view: owned() is missing" "cxx:leader is missing" "cxx:mutex_options: planted is missing" \
+        "cxx:election_event: token is said, and is not there" "python:Mutex: give_up() is missing" \
+        "python:Numbers: State HELD SUSPECT LOST RELEASED is missing" "python:Functions: histogram_bounds() is missing" \
+        "python:Mutex: hold(timeout=0) is missing" "python:Mutex: hold(timeout=None) is said, and is not there"; do
+        expect_some "sees: ${missed#*:}" "$(members "${missed%%:*}" "$scratch/less" | grep -F ": ${missed#*:}")"
+    done
+else
+    missing python3
+fi
 finish

@@ -4,6 +4,7 @@
 #include "parts.h"
 #include "runner.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <zkl-zookeeper.h>
 #include <zookeeper/zookeeper.h>
@@ -63,6 +64,7 @@ TEST_CASE(granted)
     static const int order[PATHS] = {3, 1, 0, 2};
     zkl_grant *g = NULL;
     zkl_part parts[PATHS];
+    char fence[ZKL_FENCE_SIZE];
     struct Stat stat;
 
     begin();
@@ -71,6 +73,10 @@ TEST_CASE(granted)
     check_contenders(1, 1, 1, 1);
     REQUIRE(parts_of(g, parts, PATHS) == PATHS);
     CHECK_INT(zkl_grant_token(g), parts[0].token);
+    char *due = g_strdup_printf("%016" PRIx64 "%016x", parts[0].token, 0);
+    CHECK_INT(zkl_grant_fence(g, fence, sizeof fence), 0);
+    CHECK_STR(fence, due);
+    g_free(due);
     for (int i = 0; i < PATHS; i++) {
         CHECK(g_str_has_prefix(parts[i].node, paths[order[i]]));
         REQUIRE(raw_exists(t->admin, parts[i].node, &stat) == ZOK);

@@ -271,6 +271,7 @@ def multilock(session, other, path):
     with zkl.MultiLock(session, paths).acquire(HOUR) as grant:
         assert [node.rpartition("/")[0] for _, node, _ in grant.parts] == paths
         assert len({part.token for part in grant.parts}) == 2 and grant.token == grant.parts[0].token
+        assert (grant.turn, grant.fence) == (0, f"{grant.parts[0].token:016x}{0:016x}")
         for one in paths:
             raises(zkl.Busy, "EBUSY", zkl.Mutex(other, one).acquire, timeout=0)
     with zkl.Mutex(other, paths[1]).hold(HOUR):

@@ -793,10 +793,12 @@ TEST_CASE(refused_for_another_layout)
     CHECK(a.grant == NULL);
     CHECK_INT(a.error.code, ZKL_ELAYOUT);
     CHECK_STR(a.error.path, "/l");
-    CHECK_STR(a.error.text, "/l: \"_c_" UUID "-__WRIT__0000000003\" is of a read-write lock");
+    CHECK_STR(a.error.text, "/l: \"_c_" UUID "-__WRIT__0000000003\" is of a read-write lock: "
+                            "use one of that kind, or another path");
     CHECK_INT(fake_count(STORE_DELETE, a.node), 1);
     CHECK_INT(contenders_of(s)->drivers.list.length, 0);
-    CHECK(g_str_has_suffix(hand_logged, "its recipe does not wait for the contenders here; "));
+    CHECK(g_str_has_suffix(hand_logged, "its recipe does not wait for the contenders here; give it "
+                                        "another path; "));
     stop();
 }
 
@@ -813,7 +815,7 @@ TEST_CASE(refused_at_a_long_path)
     CHECK_INT(a.error.code, ZKL_ELAYOUT);
     CHECK(g_str_has_prefix(a.error.text, "/pppp"));
     CHECK(g_str_has_suffix(a.error.text, "ppp: \"_c_" UUID "-latch-0000000003\" is of a latch's "
-                                         "election"));
+                                         "election: use one of that kind, or another path"));
     stop();
 }
 

@@ -146,20 +146,31 @@ TEST_CASE(names_are_known_again)
 
 TEST_CASE(sentences)
 {
-    static const char *const rows[][2] = {
-        {"junk", "\"junk\" is not a contender of any known layout"},
-        {"lock-0000000001", "\"lock-0000000001\" is of a lock or of a selector's election"},
-        {"latch-0000000001", "\"latch-0000000001\" is of a latch's election"},
-        {"x-5-0000000001", "\"x-5-0000000001\" is of a lock of Apache's WriteLock or zoo_lock.c"},
-        {"ex0000000001", "\"ex0000000001\" is of a lock of zk-ruby"},
-        {"__READ__0000000001", "\"__READ__0000000001\" is of a read-write lock"},
-        {"__WRIT__0000000001", "\"__WRIT__0000000001\" is of a read-write lock"},
-        {"lease-0000000001", "\"lease-0000000001\" is of a semaphore"},
+#define OURS ": use one of that kind, or another path"
+    static const char later[] = "_c_12345678-1234-8b12-8123-123456789abc-lamp-0000000001";
+    const char *const rows[][3] = {
+        /* the child, what it is, and what to do */
+        {"junk", "not a contender of any known layout", ""},
+        {"lock-0000000001", "of a lock or of a selector's election", OURS},
+        {"latch-0000000001", "of a latch's election", OURS},
+        {"x-5-0000000001", "of a lock of Apache's WriteLock or zoo_lock.c", OURS},
+        {"ex0000000001", "of a lock of zk-ruby", ": use another path"},
+        {"sh0000000001", "of a lock of zk-ruby", ": use another path"},
+        {"__READ__0000000001", "of a read-write lock", OURS},
+        {"__WRIT__0000000001", "of a read-write lock", OURS},
+        {"lease-0000000001", "of a semaphore", OURS},
+        {later, "of a later version of zkl", ""},
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        char *text = layout_incompatible(rows[i][0]);
-        CHECK_STR(text, rows[i][1]);
-        g_free(text);
+        char *is = layout_incompatible(rows[i][0]), *refusal = layout_refusal(rows[i][0]);
+        char *due = g_strdup_printf("\"%s\" is %s", rows[i][0], rows[i][1]);
+        CHECK_STR(is, due);
+        CHECK(g_str_has_prefix(refusal, due));
+        CHECK_STR(refusal + strlen(due), rows[i][2]);
+        g_free(is);
+        g_free(refusal);
+        g_free(due);
     }
+#undef OURS
 }

@@ -186,6 +186,7 @@ TEST_CASE(another_layout)
     begin_leased();
     check_listed(other);
     expect_failed(ZKL_ELAYOUT, other);
+    expect_failed(ZKL_ELAYOUT, " is of a semaphore: use one of that kind, or another path");
     CHECK(fake_is_asked(STORE_DELETE, leases));
     end();
 }

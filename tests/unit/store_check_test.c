@@ -1,5 +1,7 @@
 /* What the real store does by itself. It checks what libzookeeper hands over as good although it
  * was not in the answer, lists of servers, and its sockets. */
+#include "lib/base/callbacks.h"
+#include "lib/base/log.h"
 #include "lib/base/thread.h"
 #include "lib/store/store_zk.h"
 
@@ -198,6 +200,46 @@ TEST_CASE(waits_in_one_outage)
 /* ---- lines of libzookeeper's ---- */
 
 #define TRIED_ALL "1:ZOO_WARN@zookeeper_interest@1: Delaying connection"
+
+static GString *heard; /* "LEVEL EVENT;" of each line */
+
+static void on_heard(const zkl_log_record *record, void *unused)
+{
+    (void)unused;
+    g_string_append_printf(heard, "%d %s;", (int)record->level, record->event);
+}
+
+/* Its errors and warnings have their levels; all else is a detail, and so is what is about
+ * attempts to connect. */
+TEST_CASE(lines_have_levels)
+{
+    static const char *const rows[][2] = {
+        {"1:ZOO_ERROR@free_completions@1: x", "1 libzookeeper;"},
+        {"1:ZOO_WARN@process_completions@1: x", "2 libzookeeper;"},
+        {"1:ZOO_INFO@zookeeper_close@1: x", "4 libzookeeper;"},
+        {"1:ZOO_DEBUG@zoo_awget@1: x", "4 libzookeeper;"},
+        {"1:ZOO_ERROR@handle_socket_error_msg@1: x zk retcode=-4", "4 libzookeeper-connect;"},
+        {"1:ZOO_INFO@check_events@1: x", "4 libzookeeper-connect;"},
+    };
+    pthread_mutex_t monitor = PTHREAD_MUTEX_INITIALIZER;
+    struct callbacks *callbacks = callbacks_new(true);
+    struct store a = {.sink.monitor = &monitor, .up = true};
+    const log_callback_fn tell = store_zk_log(&a);
+
+    heard = g_string_new(NULL);
+    a.log = log_new(on_heard, NULL, ZKL_LOG_DEBUG, callbacks);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_string_truncate(heard, 0);
+        tell(rows[i][0]);
+        callbacks_flush(callbacks);
+        CHECK_STR(heard->str, rows[i][1]);
+    }
+    store_zk_end_log(&a);
+    callbacks_stop(callbacks);
+    log_free(a.log);
+    callbacks_free(callbacks);
+    g_string_free(heard, TRUE);
+}
 
 /* Each store has a function of its own, as long as it lives. */
 TEST_CASE(lines_find_their_store)
