@@ -39,7 +39,7 @@ queues="queue election observer members"
 # In the order in which they are tried, the quick ones first: name, the files that are in it, flags
 # to link with, program, arguments. What only leaks survives all but the last.
 programs=(
-    "recipes|recipes/||tests/unit/unit|name rule attempt* proofs transaction* candidacy* children observe once retain* barrier counter group shards member multi_lock permits numbering leasing holders snapshot payload"
+    "recipes|recipes/||tests/unit/unit|name rule attempt* proofs transaction* candidacy* children observe once retain* barrier counter group shard shards member multi_lock permits numbering leasing holders snapshot payload"
     "lists|recipes/children||tests/unit/unit|$queues"
     "changes|lib/grant/multi.||tests/unit/unit|$changes"
     "leaks-of-changes|lib/grant/multi.|-fsanitize=leak|tests/unit/unit|$changes"
@@ -74,6 +74,7 @@ programs=(
     "additions|recipes/counter||tests/explore/additions|"
     "runs|recipes/once||tests/explore/once|"
     "members|recipes/member||tests/explore/members|"
+    "shares|recipes/shard||tests/explore/shares|"
     "meetings|recipes/barrier||tests/sim/barriers|barriers*"
     "sums|recipes/counter||tests/sim/barriers|counters*"
     "barriers|lib/barrier/||tests/sim/barriers|barriers*"
