@@ -25,7 +25,7 @@ export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTION
 # survives of those that are left out.
 mapfile -t files < <(cd "$sources"
     find recipes -name '*.c' | grep -vE '/(create_form|ending|ensemble)\.' | sort
-    find lib/{barrier,contender,counter,election,grant,lock,member,queue} -name '*.c' | grep -vE '/(multilock|store_zk_.*)\.' | sort
+    find lib/{barrier,contender,counter,election,grant,lock,member,queue,shards} -name '*.c' | grep -vE '/(multilock|store_zk_.*)\.' | sort
     printf '%s\n' lib/base/steps.c lib/session/driver.c lib/session/incarnation.c lib/session/proof_chain.c lib/session/request.c lib/session/stats.c lib/session/watch.c)
 
 # Suites of the unit tests that drive one part of the library.
@@ -62,6 +62,8 @@ programs=(
     "leaks-of-counts|lib/counter/|-fsanitize=leak|tests/unit/unit|counter_call"
     "rendezvous|lib/barrier/||tests/unit/unit|$rendezvous"
     "leaks-of-rendezvous|lib/barrier/|-fsanitize=leak|tests/unit/unit|$rendezvous"
+    "shards|lib/shards/||tests/unit/unit|shards_call"
+    "leaks-of-shards|lib/shards/|-fsanitize=leak|tests/unit/unit|shards_call"
     "groups|lib/member/||tests/unit/unit|$groups"
     "leaks-of-groups|lib/member/|-fsanitize=leak|tests/unit/unit|$groups"
     "tallies|lib/session/stats||tests/unit/unit|stats"
