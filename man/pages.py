@@ -37,7 +37,8 @@ ALSO = {
     "grant": ["zkl_multi 3", "zkl_mutex 3"],
     "election": ["zkl_grant 3", "zkl_watch 3"],
     "queue": ["zkl_watch 3", "zkl 1"],
-    "member": ["zkl_watch 3", "zkl 1"],
+    "member": ["zkl_shards 3", "zkl_watch 3", "zkl 1"],
+    "shards": ["zkl_grant 3", "zkl_member 3", "zkl-shards 1"],
 }
 
 

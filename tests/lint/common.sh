@@ -27,6 +27,7 @@ declare -A folders_below=(
     [counter]="base store session grant queue"
     [election]="base store session grant contender lock queue"
     [member]="base store session grant queue"
+    [shards]="base store session grant contender lock queue member"
 )
 
 in_list() { # LIST WORD
