@@ -5,7 +5,9 @@
  * back one by one: a shard moves only if it has another owner then. And how long is a shard without
  * a host when one of three is killed, asked to end, stopped or cut off, or its credentials are
  * refused? That is printed: 10 rounds of each, and on three servers too, if there are 60 seconds or
- * more. The command is shard-command.c: the file of its shard is locked while it runs. */
+ * more. The command is shard-command.c: the file of its shard is locked while it runs. If
+ * ZKL_OTHER names zkl of another version, every second host begins as that, and each start of a
+ * host is of the other one. */
 #include "recipes/shards.h"
 #include "process.h"
 #include "progress.h"
@@ -103,6 +105,7 @@ static struct host {
     pid_t pid;
     char *id;
     bool ends; /* it was killed, or its zygote, without which it ends when it hears of that */
+    int starts;
 } hosts[HOSTS];
 
 static int host_count = HOSTS;
@@ -114,7 +117,8 @@ static struct seeded campaign = {.seconds = 15, .seed = 1};
 
 static void start(struct host *h)
 {
-    const char *zkl = getenv("ZKL");
+    const char *other = getenv("ZKL_OTHER");
+    const char *zkl = other && h->starts++ % 2 != 0 ? other : getenv("ZKL");
     char *timeout = g_strdup_printf("%dms", TIMEOUT_MS), *count = g_strdup_printf("%d", SHARDS);
     char *log = g_strdup_printf("%s/log.%s", scratch.path, h->id);
     const char *const argv[] = {zkl ? zkl : "tools/zkl",
@@ -340,6 +344,7 @@ static void begin(int count, int servers)
     for (int i = 0; i < count; i++) {
         REQUIRE((hosts[i].proxy = proxy_start(zk_server_port(server, i % servers))) != NULL);
         hosts[i].id = g_strdup_printf("host-%d", i);
+        hosts[i].starts = i;
         start(&hosts[i]);
     }
     wait_settled(NULL);
