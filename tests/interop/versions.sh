@@ -33,10 +33,10 @@ end_peers_of() {
 
 # ---- what may be beside this version ----
 
-# They exclude each other: processes of both for each kind.
+# Processes of both versions, one each for each kind, exclude each other.
 exclude() { # VERSION KIND...
     contend "${ZKL_CELL_SECONDS:-1}" "${@:2}"
-    expect_match "$1: ${*:2}, two each: excluded each other" '^0:[0-9]+ increments, 0 lost, 0 overlaps' "$status:$out"
+    expect_match "$1: ${*:2}, one of each version: excluded each other" '^0:[0-9]+ increments, 0 lost, 0 overlaps' "$status:$out"
     ((errors == 0)) || err=$(tail -qn 2 "$scratch"/zkl*.err)
     expect "$1: no error" 0 "$errors"
     echo "    $out"
@@ -56,7 +56,7 @@ contend_with() { # VERSION
     end_peers_of
 }
 
-# One closes, the other waits; they meet; they add; each sees the other's members.
+# One version closes a barrier for which the other waits; both meet, add to one counter, and see each other's members.
 share_with() { # VERSION
     local path=/interop/$1 name other
     begin_peers_of "$1" 2
@@ -243,7 +243,7 @@ O
 
 # ---- what must be refused ----
 
-# It is refused with a sentence, and waits for this version.
+# This version refuses the other one's lock with a sentence, and the other one waits for this version's.
 refuse() { # VERSION KIND
     local path=/interop/$1
     begin_peers_of "$1" 2
@@ -281,7 +281,7 @@ refuse_round() { # VERSION
 
 # ---- what breaks the promise ----
 
-# The judge of the cells sees what two processes of each version did. Chance may want it that all goes well.
+# The judge of the cells sees what two processes of each version did. By chance all may go well: then they do it again.
 see() { # VERSION REGEX KIND...
     local tries least=20
     begin_peers_of "$1" 4
@@ -312,7 +312,7 @@ play() { # COMMAND...
     out=$(<"$scratch/play")
 }
 
-# All begin as that version, become this one, and are again what they were.
+# All workers begin as that version, become this one, and are again what they were.
 roll() { # VERSION
     local line
     play "$top_builddir/tests/live/faults/campaign" --recipe fleet --seed "$seed" --nodes 3 --seconds "$ZKL_FLEET_SECONDS" \

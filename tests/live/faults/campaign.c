@@ -263,7 +263,7 @@ static void count_grants(struct play *p)
     }
 }
 
-/* All become the other version, and then again what they were. */
+/* All workers become the other version, and then again what they were. */
 static int restarts_of_roll(const struct campaign *c)
 {
     return c->program[0] ? 2 * c->roles->count : 0;
