@@ -7,7 +7,8 @@
  * credentials are refused? That is printed: 10 rounds of each, and on three servers too, if there
  * are 60 seconds or more. The command is shard-command.c: the file of its shard is locked while it
  * runs, and while a program works on the shard. No program is stopped: nobody ends what a stopped
- * program does, and only its token protects. */
+ * program does, and only its token protects. If ZKL_OTHER names zkl of another version, every
+ * second of the commands begins as that, and each start of a host is of the other one. */
 #include "recipes/shards.h"
 #include "process.h"
 #include "progress.h"
@@ -107,6 +108,7 @@ static struct host {
     char *id;
     bool ends; /* it was killed, or its zygote, without which it ends when it hears of that */
     bool is_program;
+    int starts;
 } hosts[HOSTS];
 
 static int host_count = HOSTS;
@@ -119,7 +121,8 @@ static struct seeded campaign = {.seconds = 15, .seed = 1};
 
 static void start(struct host *h)
 {
-    const char *zkl = getenv("ZKL");
+    const char *other = getenv("ZKL_OTHER");
+    const char *zkl = other && h->starts++ % 2 != 0 ? other : getenv("ZKL");
     char *timeout = g_strdup_printf("%d", timeout_ms), *limit = g_strconcat(timeout, "ms", NULL);
     char *log = g_strdup_printf("%s/log.%s", scratch.path, h->id);
     char *count = g_strdup_printf("%d", SHARDS);
@@ -355,6 +358,7 @@ static void begin(int count, int servers, enum kinds kinds)
         REQUIRE((hosts[i].proxy = proxy_start(zk_server_port(server, i % servers))) != NULL);
         hosts[i].id = g_strdup_printf("host-%d", i);
         hosts[i].is_program = kinds == PROGRAMS || (kinds == MIXED && i % 2 == 1);
+        hosts[i].starts = i / 2; /* every second host may be a program */
         start(&hosts[i]);
     }
     wait_settled(NULL);
