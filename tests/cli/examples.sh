@@ -80,6 +80,60 @@ else
     missing zk-admin "deposed"
 fi
 
+# At HUP a leader lets the next one lead, here itself; and it has said where it is.
+follow glib hup
+wait_until "glib: leads before HUP" says hup "leading with token"
+if wait_until "glib: has said where it is" grep -qx proclaimed "$scratch/hup.err"; then pass "glib: has said where it is"; fi
+kill -HUP "$daemon"
+# shellcheck disable=SC2317
+led_twice() { [ "$(grep -c '^leading' "$scratch/hup")" = 2 ]; }
+if wait_until "glib: leads again after HUP" led_twice; then pass "glib: leads again after HUP"; fi
+kill -TERM "$daemon"
+status_of "$daemon"
+expect "glib: ends when asked to, after HUP" 0 "$?"
+
+# Three processes share a batch: they begin together, pause together, do each piece once, and end together.
+echo "$ZKL_CONNECT" >"$scratch/servers"
+if [ -x "$ADMIN" ]; then
+    B=$E/batch
+    "$ADMIN" create "$B" x
+    "$ADMIN" create "$B"/pause x
+    batch=()
+    for id in a b c; do
+        "$top_builddir/examples/batch" "$scratch/servers" "$B" 3 $id >"$scratch/batch-$id" 2>"$scratch/batch-$id.err" &
+        batch+=("$!")
+        remember $!
+    done
+    # shellcheck disable=SC2317
+    pausing() { [ "$("$ZKL" member --list "$B"/workers | grep -c 'piece 0, 0 of mine')" = 3 ]; }
+    wait_until "all have begun" pausing
+    kill -HUP "${batch[0]}"
+    if wait_until "the servers are read again" grep -qx "a: other servers: success" "$scratch/batch-a.err"; then pass "the servers are read again"; fi
+    expect "nobody does a piece while all pause" "" "$("$ZKL" ls --children "$B" | grep piece)"
+    "$ADMIN" delete "$B"/pause
+    for pid in "${batch[@]}"; do
+        status_of "$pid"
+        expect "batch: a worker ends by itself" 0 "$?"
+    done
+    expect "each piece was done once" 20 "$(cat "$scratch"/batch-[abc] | awk '{ sum += $1 } END { print sum }')"
+    expect "and is recorded" 20 "$("$ZKL" ls --children "$B" | grep -c '^piece-')"
+    expect "nobody is left" "" "$("$ZKL" ls --children "$B"/workers)"
+    "$top_builddir/examples/batch" "$scratch/servers" "$B" 2 d >"$scratch/batch-d" &
+    lonely=$!
+    remember $lonely
+    # shellcheck disable=SC2317
+    waits() { "$ZKL" member --list "$B"/workers | grep -q waits; }
+    wait_until "one waits for another" waits
+    kill -TERM $lonely
+    status_of $lonely
+    expect "batch: ends when asked to" "0:0 pieces" "$?:$(<"$scratch/batch-d")"
+    expect "and leaves nothing" "" "$("$ZKL" ls --children "$B"/together)"
+else
+    missing zk-admin "a batch"
+fi
+run "$top_builddir/examples/batch" x
+expect "batch: usage" 64 "$status"
+
 # The threads of one process share a lock that is retained; another process gets it all the same.
 # shellcheck disable=SC2317
 turns() { [ "$(grep -c ' turn ' "$scratch/turns")" -ge "$1" ]; }
