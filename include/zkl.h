@@ -45,6 +45,7 @@
 #include <zkl/rwlock.h>
 #include <zkl/semaphore.h>
 #include <zkl/session.h>
+#include <zkl/shards.h>
 #include <zkl/stats.h>
 #include <zkl/version.h>
 #include <zkl/watch.h>

@@ -49,6 +49,7 @@
 #include <zkl/rwlock.hpp>
 #include <zkl/semaphore.hpp>
 #include <zkl/session.hpp>
+#include <zkl/shards.hpp>
 #include <zkl/snapshot.hpp>
 #include <zkl/watch.hpp>
 

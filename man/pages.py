@@ -8,7 +8,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from headers import comment_text, declarations, function_name, headers, list_of
+from headers import Errors, comment_text, declarations, function_name, headers, list_of
 
 DATE = "November 27, 2026"
 # What the whole family has in common, beside what each function says.
@@ -37,7 +37,8 @@ ALSO = {
     "grant": ["zkl_multi 3", "zkl_mutex 3"],
     "election": ["zkl_grant 3", "zkl_watch 3"],
     "queue": ["zkl_watch 3", "zkl 1"],
-    "member": ["zkl_watch 3", "zkl 1"],
+    "member": ["zkl_shards 3", "zkl_watch 3", "zkl 1"],
+    "shards": ["zkl_grant 3", "zkl_member 3", "zkl-shards 1"],
 }
 
 
@@ -100,7 +101,7 @@ def prototype(code):
     return [".Ft " + kind.strip(), ".Fo " + name, *('.Fa "%s"' % p.strip() for p in parameters.split(",")), ".Fc"]
 
 
-def page(name, header, text, example):
+def page(name, header, text, example, returned):
     title = comment_text(re.match(r"/\*.*?\*/", text, re.S).group(0))
     all_items = list(declarations(text))
     functions = [(c, d) for c, d in all_items if d.startswith("ZKL_API")]
@@ -141,6 +142,8 @@ def page(name, header, text, example):
         out += [".Sh RETURN VALUE"] + listing([line for fn, value in returns for line in (".It Fn " + fn, text_of([value]))])
     if errors:
         out += [".Sh ERRORS"] + listing([line for fn, codes in errors for line in [".It Fn " + fn, *entries(codes)]])
+    if name == "error":
+        out += [".Sh ERRORS"] + by_error(re.findall(r"\b(ZKL_E[A-Z]+) = -", text), returned)
     out += [".Sh THREADS", ALL_THREADS]
     if name in THREADS:
         out += [".Pp", THREADS[name]]
@@ -159,6 +162,21 @@ def entries(errors):
         else:
             behind += [text_of(["and " + codes + "."])]
     return listing(out) + behind
+
+
+def by_error(codes, returned):
+    """Each error with the functions that return it, or, if few do not, with these."""
+    out = ["Each error, and the functions that return it or give it to their completion."]
+    out += ["The tests have seen each of them return it."]
+    listed = []
+    for code in codes:
+        names = sorted(name for name in returned if code in returned[name])
+        others = sorted(returned.keys() - set(names))
+        most = len(names) > 3 * len(others)
+        listed += [".It Er " + code] + (["All that return a code" + (", but" if others else ".")] if most else [])
+        shown = others if most else names
+        listed += [".Fn %s%s" % (name, " ," if name != shown[-1] else "") for name in shown]
+    return out + listing(listed)
 
 
 def common(comment):
@@ -200,8 +218,9 @@ def description(lines):
 
 def pages(root):
     """The file's name of each page, and its text."""
+    returned = Errors(root).all
     for name, header, text in headers(root):
-        yield "zkl_%s.3" % name, page(name, header, text, Path(root, "man/examples/%s.c" % name).read_text())
+        yield "zkl_%s.3" % name, page(name, header, text, Path(root, "man/examples/%s.c" % name).read_text(), returned)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static GPtrArray *given; /* with --auth */
@@ -104,39 +105,49 @@ static int add_lines(GArray *list, const char *source, char *text)
 
 /* ---- where they come from ---- */
 
-/* Reads as much of the file as fits. Returns the length, or -1 with errno set. */
-static ssize_t read_all(const char *name, char *buffer, size_t size)
+/* Whether others than the owner and the group of the open file may read it, and learn a secret, or
+ * write it, and put theirs in its place. What is no file, as a pipe, is not kept. */
+static bool is_open_to_others(int fd)
 {
-    const int fd = open(name, O_RDONLY | O_CLOEXEC);
-    ssize_t length = 0, n = fd < 0 ? -1 : 1;
+    struct stat file;
+
+    return fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
+           (file.st_mode & (S_IROTH | S_IWOTH)) != 0;
+}
+
+/* Reads as much of the open file as fits. Returns the length, or -1 with errno set. */
+static ssize_t read_all(int fd, char *buffer, size_t size)
+{
+    ssize_t length = 0, n = 1;
 
     while (n > 0 && (size_t)length < size) {
         n = read(fd, buffer + length, size - (size_t)length);
         length += MAX(n, 0);
     }
-    if (fd >= 0) {
-        const int error = errno;
-
-        close(fd);
-        errno = error;
-    }
     return n < 0 ? -1 : length;
 }
 
+/* Judges the file that is opened, so no other can take its place under the name. */
 static int add_file(GArray *list, const char *option, const char *name)
 {
     g_autofree char *source = g_strdup_printf("%s: %s", option, name);
     char buffer[CREDENTIALS_MAX];
-    const ssize_t length = read_all(name, buffer, sizeof buffer);
+    const int fd = open(name, O_RDONLY | O_CLOEXEC);
+    const bool refused = fd >= 0 && is_open_to_others(fd);
+    const ssize_t length = fd < 0 || refused ? -1 : read_all(fd, buffer, sizeof buffer);
     int status;
 
-    if (length < 0)
+    if (refused)
+        status = fail(STATUS_USAGE, "%s: others may read or write it: chmod o-rw", source);
+    else if (length < 0)
         status = fail(STATUS_USAGE, "%s: %s", source, g_strerror(errno));
     else if (length == sizeof buffer || memchr(buffer, '\0', (size_t)length))
         status = fail(STATUS_USAGE, "%s: not lines of text, less than 64 KiB", source);
     else
         status = (buffer[length] = '\0', add_lines(list, source, buffer));
     explicit_bzero(buffer, sizeof buffer);
+    if (fd >= 0)
+        close(fd);
     return status;
 }
 

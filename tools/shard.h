@@ -3,11 +3,11 @@
 #ifndef ZKL_TOOLS_SHARD_H
 #define ZKL_TOOLS_SHARD_H
 
+#include "../recipes/shard.h"
 #include "guard/zygote.h"
 #include "loss.h"
 #include "run.h"
 #include "shards_options.h"
-#include "shards_plan.h"
 
 /* What all shards of a host have in common. */
 struct host_common {

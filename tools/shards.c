@@ -1,6 +1,6 @@
 /* zkl shards: makes this host a member, which holds the locks of its shards, all in one session.
- * Each shard has a command, under a guard that the zygote forks. shards_plan.h decides which shards
- * are this host's.
+ * Each shard has a command, under a guard that the zygote forks. recipes/shard.h decides which
+ * shards are this host's.
  *
  * Two faults cannot be mended within a session: the servers refuse the credentials, or they refuse
  * to delete the node of a shard that was given up, which would block that shard for all. After

@@ -173,7 +173,8 @@ stage_tests() { # NAME TARGET
     show_tests "$1"
 }
 
-# These tests record which function returned which error; lint compares that with the manual.
+# These tests record which function returned which error, and which verb exited with what; lint compares that with the
+# manual.
 seen=$root/_build/seen
 stage_seen_tests() { # NAME TARGET
     ZKL_SEEN=$seen ZKL_SEEN_PRELOAD=$root/_build/gcc/tests/seen/.libs/libpreload.so stage_tests "$1" "$2"
@@ -331,7 +332,7 @@ check() { # [--ledger]
     export ZKL_REQUIRE_SERVER=1
     [ "${1-}" != --ledger ] || begin_listener
     bootstrap
-    rm -f "$seen"
+    rm -f "$seen" "$seen.ended"
 
     stage "build with gcc" stage_build_gcc
     [ ! -s "$server_classes" ] || export ZKL_SERVER_CLASSES=$server_classes

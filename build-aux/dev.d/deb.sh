@@ -63,10 +63,11 @@ build_packages_in_root() {
 
 test_packages_in_root() {
     local log
-    "${sudo[@]}" mkdir -p "$roots/test/src/zkl/tests/cli"
+    "${sudo[@]}" mkdir -p "$roots"/test/src/zkl/tests/{cli,support}
     "${sudo[@]}" cp -a "$deb_folder"/*.deb "$deb_folder/zkl/debian" "$deb_folder/zkl/build-aux/dev.d/deb-test.sh" \
         "$roots/test/src/zkl"
     "${sudo[@]}" cp -a "$deb_folder/zkl/tests/cli/lib.sh" "$roots/test/src/zkl/tests/cli"
+    "${sudo[@]}" cp -a "$deb_folder/zkl/tests/support/count.sh" "$roots/test/src/zkl/tests/support"
     step "$release: what the tests need" in_root yes "$roots/test" bash /src/zkl/deb-test.sh prepare
     log=$(log_name "$release: test of packages")
     in_root no "$roots/test" bash /src/zkl/deb-test.sh run >"$log" 2>&1 || true

@@ -44,6 +44,7 @@ typedef struct zkl_counter zkl_counter;               /* a number in the data of
 typedef struct zkl_member zkl_member;                 /* a member of a group */
 typedef struct zkl_members zkl_members;               /* a snapshot of the members of a group */
 typedef struct zkl_once zkl_once;                     /* work that is done once at one path */
+typedef struct zkl_shards zkl_shards;                 /* numbered work that a group shares */
 
 ZKL_END
 

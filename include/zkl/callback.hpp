@@ -74,6 +74,12 @@ template <class... Args> class callback
         post(where_, [fn = fn_, args...] { (*fn)(args...); });
     }
 
+    /* Where the session's callbacks run. */
+    const shared_environment &where() const noexcept
+    {
+        return where_;
+    }
+
   private:
     shared_environment where_;
     std::shared_ptr<const std::function<void(Args...)>> fn_;

@@ -31,6 +31,7 @@
 #include <zkl/rwlock.h>
 #include <zkl/semaphore.h>
 #include <zkl/session.h>
+#include <zkl/shards.h>
 #include <zkl/watch.h>
 
 #if defined(__GNUC__)
@@ -109,7 +110,8 @@ static inline void zkl_rwlock_reader_free(zkl_rwlock_reader *reader)
     X(zkl_member, zkl_member_free)                                                                 \
     X(zkl_members, zkl_members_free)                                                               \
     X(zkl_once, zkl_once_free)                                                                     \
-    X(zkl_once_run, zkl_once_run_free)
+    X(zkl_once_run, zkl_once_run_free)                                                             \
+    X(zkl_shards, zkl_shards_free)
 
 #define ZKL_DEFINE_CLEANUP(type, function)                                                         \
     static inline void type##_cleanup(type **p)                                                    \

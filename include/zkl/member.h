@@ -302,8 +302,8 @@ ZKL_API int zkl_shards_share_of(const zkl_member_info *member, zkl_shards_share 
  *
  * Members may see different lists for a while, and one that is gone may run on. So an owner must
  * also hold a lock for the shard before it works on it. It keeps the lock until another contender
- * waits (zkl_grant_on_wanted()) while another member owns the shard: examples/shards.c shows it,
- * and "zkl shards" does it for commands.
+ * waits (zkl_grant_on_wanted()) while another member owns the shard. zkl_shards_start() does all of
+ * that for a program, and "zkl shards" does it for commands.
  *
  * Costs about 0.1 us for each member and shard. The members are valid as long as ms.
  *

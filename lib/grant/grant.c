@@ -474,7 +474,7 @@ void grant_detach(struct tenure *t)
     t->grant = NULL;
     if (!g)
         return;
-    if (g->count == 1)
+    if (g->count == 1 && !(g->ops && g->ops->outlasts))
         grant_forget(g);
     grant_unref(g);
 }

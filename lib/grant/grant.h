@@ -24,6 +24,9 @@ struct grant_ops {
     /* zkl_grant_release() gives up the reference alone. A member's grant ends when the member
      * leaves its group. */
     bool stays;
+    /* The functions below are called even when the tenure has ended: .context lasts until the user
+     * has released the grant. Only of a grant on one tenure. */
+    bool outlasts;
     /* Called when the user has given the grant back. NULL: the nodes go. */
     void (*given_back)(void *context, zkl_grant *g, const struct grant_end *end);
     /* Deletes the nodes; node_gone: the node of the first tenure is known to be gone instead. NULL:

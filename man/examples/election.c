@@ -12,8 +12,10 @@ int main(int argc, char **argv)
         return 1;
     if (zkl_election_new(&e, s, "/services/web", "web1", NULL) == 0) {
         if (zkl_election_campaign(e, 10000, &g) == 0) {
-            if (zkl_election_leader(e, leader, sizeof leader, NULL) == 0)
-                printf("%s leads\n", leader);
+            /* Watches of the election get the address with the leader's id. */
+            if (zkl_election_proclaim(e, "10.0.0.1:80", 11, 10000) == 0 &&
+                zkl_election_leader(e, leader, sizeof leader, NULL) == 0)
+                printf("%s leads, and has said where it is\n", leader);
             zkl_grant_release(g);
         }
         zkl_election_free(e);
@@ -23,4 +25,4 @@ int main(int argc, char **argv)
 }
 
 /* It prints:
- * web1 leads */
+ * web1 leads, and has said where it is */

@@ -10,7 +10,8 @@ int main(int argc, char **argv)
     if (zkl_session_open(&s, argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, NULL) != 0)
         return 1;
     if (zkl_member_join(&m, s, "/group", "web1", "10.0.0.1:80", 11, NULL) == 0) {
-        if (zkl_member_wait(m, 10000) == 0 &&
+        /* Its address has changed before the others have looked. */
+        if (zkl_member_wait(m, 10000) == 0 && zkl_member_update(m, "10.0.0.2:80", 11, 10000) == 0 &&
             zkl_members_read(&all, s, "/group", ZKL_MEMBER_GROUP, 10000) == 0) {
             for (size_t i = 0; i < zkl_members_count(all); i++) {
                 const zkl_member_info *info = zkl_members_get(all, i);
@@ -26,4 +27,4 @@ int main(int argc, char **argv)
 }
 
 /* It prints:
- * web1 at 10.0.0.1:80 */
+ * web1 at 10.0.0.2:80 */

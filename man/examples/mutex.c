@@ -1,6 +1,15 @@
 #include <stdio.h>
 #include <zkl.h>
 
+/* A part of the work, which others call without the lock: so it locks for itself. */
+static void write_index(zkl_mutex *m)
+{
+    if (zkl_mutex_lock(m, 10000, NULL) != 0)
+        return;
+    printf("at work, %d levels deep\n", zkl_mutex_depth(m));
+    zkl_mutex_unlock(m);
+}
+
 int main(int argc, char **argv)
 {
     zkl_session *s;
@@ -14,7 +23,7 @@ int main(int argc, char **argv)
         if (code == 0) {
             puts("locked");
             if (zkl_grant_remaining_ms(g) > 100)
-                puts("at work");
+                write_index(m);
             code = zkl_mutex_unlock(m);
         }
         if (code != 0)
@@ -27,4 +36,4 @@ int main(int argc, char **argv)
 
 /* It prints:
  * locked
- * at work */
+ * at work, 2 levels deep */

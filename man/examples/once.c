@@ -13,6 +13,29 @@ static int migrate(const zkl_grant *grant, void *data, const void **ret, size_t 
     return 0;
 }
 
+/* Work in two halves, for a program that does something else in between: once an hour, whichever
+ * process asks first. */
+static void report_hourly(zkl_session *s)
+{
+    zkl_once_options options = ZKL_ONCE_OPTIONS_INIT;
+    zkl_once *hourly;
+    zkl_grant *grant;
+
+    options.period_ms = 3600000;
+    if (zkl_once_new(&hourly, s, "/once/report", &options) != 0)
+        return;
+    const int code = zkl_once_begin(hourly, 10000, &grant);
+    if (code == ZKL_EEXIST) {
+        puts("this hour has its report");
+    } else if (code == 0) {
+        if (zkl_grant_remaining_ms(grant) > 0)
+            puts("reporting");
+        zkl_once_end(hourly, grant, NULL, 0, 10000);
+        zkl_grant_release(grant);
+    }
+    zkl_once_free(hourly);
+}
+
 int main(int argc, char **argv)
 {
     char schema[] = "v7";
@@ -29,10 +52,14 @@ int main(int argc, char **argv)
         }
         zkl_once_free(once);
     }
+    report_hourly(s);
+    report_hourly(s);
     zkl_session_close(s);
     return 0;
 }
 
 /* It prints:
  * migrating to v7
- * v7 is recorded */
+ * v7 is recorded
+ * reporting
+ * this hour has its report */

@@ -1,6 +1,15 @@
 #include <stdio.h>
 #include <zkl.h>
 
+/* Called by readers and by the writer, who may read what it has written. */
+static void look_up(zkl_rwlock *l)
+{
+    if (zkl_rwlock_lock_shared(l, 10000, NULL) != 0)
+        return;
+    puts(zkl_rwlock_depth(l) == 1 ? "reading, with other readers" : "reading, alone");
+    zkl_rwlock_unlock(l);
+}
+
 int main(int argc, char **argv)
 {
     zkl_session *s;
@@ -11,12 +20,10 @@ int main(int argc, char **argv)
     if (zkl_rwlock_new(&l, s, "/data/index", NULL) == 0) {
         if (zkl_rwlock_lock(l, 10000, NULL) == 0) {
             puts("writing, alone");
+            look_up(l);
             zkl_rwlock_unlock(l);
         }
-        if (zkl_rwlock_lock_shared(l, 10000, NULL) == 0) {
-            puts("reading, with other readers");
-            zkl_rwlock_unlock(l);
-        }
+        look_up(l);
         zkl_rwlock_free(l);
     }
     zkl_session_close(s);
@@ -25,4 +32,5 @@ int main(int argc, char **argv)
 
 /* It prints:
  * writing, alone
+ * reading, alone
  * reading, with other readers */

@@ -15,14 +15,25 @@ static void put(zhandle_t *zh, void *data)
         puts("written under the lock");
 }
 
+/* An ephemeral node of the program's own: it goes with the session. */
+static void make_own_node(zhandle_t *zh, void *made)
+{
+    *(int *)made = zoo_create(zh, "/here", "web1", 4, &ZOO_READ_ACL_UNSAFE, ZOO_EPHEMERAL, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
     zkl_session *s;
     zkl_mutex *m;
     const zkl_grant *g;
+    int made = ZSYSTEMERROR;
 
     if (zkl_session_open(&s, argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, NULL) != 0)
         return 1;
+    /* Else the library may end a session that it does not need any more. */
+    if (zkl_session_wait(s, 10000) == 0 && zkl_session_keep(s, 1) == 0 &&
+        zkl_session_call(s, make_own_node, &made) == 0 && made == ZOK)
+        puts("announced");
     if (zkl_mutex_new(&m, s, "/jobs/nightly", NULL) == 0 && zkl_mutex_lock(m, 10000, &g) == 0) {
         zkl_session_call(s, put, &g);
         zkl_mutex_unlock(m);
@@ -33,4 +44,5 @@ int main(int argc, char **argv)
 }
 
 /* It prints:
+ * announced
  * written under the lock */

@@ -12,7 +12,7 @@ whose name ends in _async beside each that waits for others. In a forked child e
 there. See zkl-python(7).
 """
 
-from . import barrier, counter, election, errors, grant, lock, member, once, queue, session, stats
+from . import barrier, counter, election, errors, grant, lock, member, once, queue, session, shards, stats
 from ._library import lib as _lib
 from .barrier import *
 from .counter import *
@@ -24,11 +24,12 @@ from .member import *
 from .once import *
 from .queue import *
 from .session import *
+from .shards import *
 from .stats import *
 
 __version__: str = _lib.zkl_version().decode()
 __all__ = [
     name
-    for module in (barrier, counter, election, errors, grant, lock, member, once, queue, session, stats)
+    for module in (barrier, counter, election, errors, grant, lock, member, once, queue, session, shards, stats)
     for name in module.__all__
 ]

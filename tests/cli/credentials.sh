@@ -6,6 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 need_server
 begin
+umask 077 # files that others may read are refused
 L=/cli/credentials
 unset ZKL_AUTH ZKL_AUTH_FILE
 export ran=$scratch/ran
@@ -51,6 +52,25 @@ refused "--auth-file of nothing" 64 "^zkl: --auth-file: $scratch/empty: no crede
 echo "$secret" >"$scratch/odd"
 refused "--auth-file without a scheme, which is not shown" 64 "^zkl: --auth-file: $scratch/odd: expected SCHEME:CREDENTIALS, as in digest:user:password\$" --auth-file "$scratch/odd" lock $L touch "$ran"
 refused "too much" 64 "^zkl: credentials: more than 64 KiB\$" --auth "digest:me:$(printf %065536d 0)" lock $L touch "$ran"
+
+# Who else may read or write the file: what counts is the file itself, and not a link to it.
+cp "$scratch/mine" "$scratch/judged"
+ln -s judged "$scratch/link"
+for mode in 400 600 640 660 711; do
+    chmod $mode "$scratch/judged"
+    allowed "--auth-file of mode $mode" $L/mine --auth-file "$scratch/judged"
+    allowed "--auth-file by a link, of mode $mode" $L/mine --auth-file "$scratch/link"
+done
+for mode in 604 602 644 666; do
+    chmod $mode "$scratch/judged"
+    refused "--auth-file of mode $mode" 64 "^zkl: --auth-file: $scratch/judged: others may read or write it: chmod o-rw\$" --auth-file "$scratch/judged" lock $L/mine touch "$ran"
+    refused "--auth-file by a link, of mode $mode" 64 "^zkl: --auth-file: $scratch/link: others may read or write it" --auth-file "$scratch/link" lock $L/mine touch "$ran"
+    ZKL_AUTH_FILE=$scratch/judged refused "ZKL_AUTH_FILE of mode $mode" 64 "^zkl: ZKL_AUTH_FILE: $scratch/judged: others may read or write it" lock $L/mine touch "$ran"
+done
+mkfifo -m 666 "$scratch/fifo"
+cat "$scratch/mine" >"$scratch/fifo" &
+remember $!
+allowed "--auth-file that is a named pipe" $L/mine --auth-file "$scratch/fifo"
 expect "nothing of it ran" "" "$(ls "$ran" 2>/dev/null)"
 
 # ---- who sees them ----

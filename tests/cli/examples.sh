@@ -80,6 +80,60 @@ else
     missing zk-admin "deposed"
 fi
 
+# At HUP a leader lets the next one lead, here itself; and it has said where it is.
+follow glib hup
+wait_until "glib: leads before HUP" says hup "leading with token"
+if wait_until "glib: has said where it is" grep -qx proclaimed "$scratch/hup.err"; then pass "glib: has said where it is"; fi
+kill -HUP "$daemon"
+# shellcheck disable=SC2317
+led_twice() { [ "$(grep -c '^leading' "$scratch/hup")" = 2 ]; }
+if wait_until "glib: leads again after HUP" led_twice; then pass "glib: leads again after HUP"; fi
+kill -TERM "$daemon"
+status_of "$daemon"
+expect "glib: ends when asked to, after HUP" 0 "$?"
+
+# Three processes share a batch: they begin together, pause together, do each piece once, and end together.
+echo "$ZKL_CONNECT" >"$scratch/servers"
+if [ -x "$ADMIN" ]; then
+    B=$E/batch
+    "$ADMIN" create "$B" x
+    "$ADMIN" create "$B"/pause x
+    batch=()
+    for id in a b c; do
+        "$top_builddir/examples/batch" "$scratch/servers" "$B" 3 $id >"$scratch/batch-$id" 2>"$scratch/batch-$id.err" &
+        batch+=("$!")
+        remember $!
+    done
+    # shellcheck disable=SC2317
+    pausing() { [ "$("$ZKL" member --list "$B"/workers | grep -c 'piece 0, 0 of mine')" = 3 ]; }
+    wait_until "all have begun" pausing
+    kill -HUP "${batch[0]}"
+    if wait_until "the servers are read again" grep -qx "a: other servers: success" "$scratch/batch-a.err"; then pass "the servers are read again"; fi
+    expect "nobody does a piece while all pause" "" "$("$ZKL" ls --children "$B" | grep piece)"
+    "$ADMIN" delete "$B"/pause
+    for pid in "${batch[@]}"; do
+        status_of "$pid"
+        expect "batch: a worker ends by itself" 0 "$?"
+    done
+    expect "each piece was done once" 20 "$(cat "$scratch"/batch-[abc] | awk '{ sum += $1 } END { print sum }')"
+    expect "and is recorded" 20 "$("$ZKL" ls --children "$B" | grep -c '^piece-')"
+    expect "nobody is left" "" "$("$ZKL" ls --children "$B"/workers)"
+    "$top_builddir/examples/batch" "$scratch/servers" "$B" 2 d >"$scratch/batch-d" &
+    lonely=$!
+    remember $lonely
+    # shellcheck disable=SC2317
+    waits() { "$ZKL" member --list "$B"/workers | grep -q waits; }
+    wait_until "one waits for another" waits
+    kill -TERM $lonely
+    status_of $lonely
+    expect "batch: ends when asked to" "0:0 pieces" "$?:$(<"$scratch/batch-d")"
+    expect "and leaves nothing" "" "$("$ZKL" ls --children "$B"/together)"
+else
+    missing zk-admin "a batch"
+fi
+run "$top_builddir/examples/batch" x
+expect "batch: usage" 64 "$status"
+
 # The threads of one process share a lock that is retained; another process gets it all the same.
 # shellcheck disable=SC2317
 turns() { [ "$(grep -c ' turn ' "$scratch/turns")" -ge "$1" ]; }
@@ -114,7 +168,7 @@ serve() { # ID: $daemon
     remember "$daemon"
 }
 lines_of() { wc -l <"$scratch/shards-$1"; }
-# Which shards a host works on: it takes turns of each again and again.
+# Which shards a host works on: it works on each again and again.
 works_on() { # ID SHARDS
     tail -n "+$((since + 1))" "$scratch/shards-$1" | sed -n 's/^shard \([0-9]*\) .*/\1/p' | sort -u | paste -sd' ' | grep -qx "$2"
 }
@@ -151,8 +205,52 @@ for daemon in "$a" "$b" "$c"; do
     status_of "$daemon"
     expect "shards: ends when asked to" 0 "$?"
 done
-cat "$scratch"/shards-? | sed 's/.* fence //' | sort | uniq -d >"$scratch/twice"
-expect "no two turns have one fence" "" "$(<"$scratch/twice")"
+for id in a b c; do sed 's/.* fence //' "$scratch/shards-$id" | sort -u; done | sort | uniq -d >"$scratch/twice"
+expect "no two hosts have one fence" "" "$(<"$scratch/twice")"
+expect_no_node "shards: nothing is left" $E/work/shards/0
+
+# A command and the program are members of one group.
+serve a
+a=$daemon
+now_works_on "the program has all" a "0 1 2 3 4 5 6 7"
+"$ZKL" shards --id b $E/work 8 -- sh -c 'echo "$ZKL_SHARD" >>"$0"; exec sleep 1000' "$scratch/commands" 2>/dev/null &
+command=$!
+remember $command
+now_works_on "and leaves to the command what is its own" a "0 2 4"
+expect_match "which runs for them" "^[0-7]$" "$(sed -n 1p "$scratch/commands")"
+kill -TERM "$a"
+status_of "$a"
+# shellcheck disable=SC2317
+has_all() { [ "$(sort -u "$scratch/commands" | wc -l)" = 8 ]; }
+if wait_until "the command has all in the end" has_all; then pass "the command has all in the end"; fi
+kill -TERM $command
+status_of $command
+
+# A table of a database: the jobs of each shard are done by whom has its lock.
+partition() { # ID: $daemon
+    python3 "$top_srcdir/examples/partition.py" "$ZKL_CONNECT" $E/jobs 4 "$1" "$scratch/jobs.db" &
+    daemon=$!
+    remember "$daemon"
+}
+sql() { python3 -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1], timeout=60, isolation_level=None).execute(sys.argv[2]), sep="\n")' "$scratch/jobs.db" "$1"; }
+if python3 -c 'import sqlite3' 2>/dev/null && [ -e "$top_builddir/lib/.libs/libzkl.so" ] && [ -z "${ZKL_INSTRUMENTED-}" ]; then
+    run env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$top_builddir" install-dist_zklpythonDATA pythondir="$scratch/python" DESTDIR=
+    export PYTHONPATH=$scratch/python ZKL_LIBRARY=$top_builddir/lib/.libs/libzkl.so
+    sql "CREATE TABLE jobs (id INTEGER PRIMARY KEY, done TEXT, fence TEXT)"
+    sql "WITH RECURSIVE n(i) AS (VALUES(0) UNION ALL SELECT i + 1 FROM n WHERE i < 299) INSERT INTO jobs(id) SELECT i FROM n"
+    partition a
+    a=$daemon
+    partition b
+    b=$daemon
+    for daemon in "$a" "$b"; do
+        status_of "$daemon"
+        expect "partition: ends when all is done" 0 "$?"
+    done
+    expect "each job is done once, under one fence for each shard and member" "(300, 1)" \
+        "$(sql 'SELECT count(done), (SELECT max(n) FROM (SELECT count(DISTINCT done) AS n FROM jobs GROUP BY fence)) FROM jobs')"
+else
+    skip "no sqlite3 for Python"
+fi
 run "$top_builddir/examples/shards" x
 expect "shards: usage" 64 "$status"
 

@@ -186,6 +186,7 @@ if [ -x "$ADMIN" ]; then
     refused "closed to others" 77 "/cli-mine" lock /cli-mine true
     refused "closed to a wrong password" 77 "/cli-mine" --auth digest:me:wrong lock /cli-mine true
     echo digest:me:secret >"$scratch/auth"
+    chmod o-rw "$scratch/auth"
     run "$ZKL" --auth-file "$scratch/auth" lock /cli-mine --acl auth::cdrwa true
     expect "--auth-file" 0 "$status"
 else

@@ -26,6 +26,7 @@ wait_until "web2 waits" has_contenders /jobs/nightly 2
 remember $!
 wait_until "a reader holds" has_contenders /data 1
 echo digest:admin:secret >"$scratch/auth"
+chmod o-rw "$scratch/auth"
 "$ZKL" --auth-file "$scratch/auth" --acl auth::cdrwa lock /secret -- true
 
 # The page's blocks of code, a command and what it prints.

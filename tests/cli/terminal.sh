@@ -221,24 +221,27 @@ end_terminal
 expect "Ctrl-C while it waits ends a script" "130:" "$?:$(grep after "$scratch/screen")"
 let_go
 
-# Ctrl-Z, under a shell with job control.
-cat >"$scratch/jobs" <<'END'
+# Ctrl-Z, and fg, under a shell with job control.
+expect_to_stop_and_go_on() { # WHOSE WORD…: zkl's, before the command
+    cat >"$scratch/jobs" <<'END'
 set -m
-"$ZKL" lock $L bash -c 'touch $scratch/ready; until [ -e $scratch/resumed ]; do sleep 0.05; done; exit 6'
+"$ZKL" "$@" bash -c 'touch $scratch/ready; until [ -e $scratch/resumed ]; do sleep 0.05; done; exit 6'
 echo "stopped=$?"
 jobs
 touch "$scratch/resumed"
 fg >/dev/null
 echo "status=$?"
 END
-terminal "bash $scratch/jobs"
-wait_until "the command runs" test -e "$scratch/ready"
-type_keys '\0032'
-end_terminal
-screen=$(cat "$scratch/screen")
-expect_match "Ctrl-Z: the shell sees a stopped job" "stopped=148.*Stopped" "${screen//[$'\r\n']/ }"
+    terminal "bash $scratch/jobs ${*:2}"
+    wait_until "the command runs" test -e "$scratch/ready"
+    type_keys '\0032'
+    end_terminal
+    screen=$(cat "$scratch/screen")
+    expect_match "$1Ctrl-Z: the shell sees a stopped job" "stopped=148.*Stopped" "${screen//[$'\r\n']/ }"
+    expect_match "$1fg: it goes on to its own end" "status=6" "$screen"
+}
+expect_to_stop_and_go_on "" lock $L
 expect_match "Ctrl-Z: said before" "zkl: $L: stopped" "$screen"
-expect_match "fg: it goes on to its own end" "status=6" "$screen"
 
 # Nobody says fg: the guard, which no key stops, ends the group before the deadline, the deaf member
 # too. The tool is still stopped then, and says so when it is continued.
@@ -324,21 +327,6 @@ echo quit >"$scratch/quit"
 end_terminal
 expect_match "elect: Ctrl-C without a terminal as stdin" "status=5" "$(cat "$scratch/screen")"
 expect "elect: it is heard once" heard "$(<"$scratch/resumed")"
-cat >"$scratch/jobs" <<'END'
-set -m
-"$ZKL" elect $L me bash -c 'touch $scratch/ready; until [ -e $scratch/resumed ]; do sleep 0.05; done; exit 6'
-echo "stopped=$?"
-jobs
-touch "$scratch/resumed"
-fg >/dev/null
-echo "status=$?"
-END
-terminal "bash $scratch/jobs"
-wait_until "the command runs" test -e "$scratch/ready"
-type_keys '\0032'
-end_terminal
-screen=$(cat "$scratch/screen")
-expect_match "elect: Ctrl-Z: the shell sees a stopped job" "stopped=148.*Stopped" "${screen//[$'\r\n']/ }"
-expect_match "elect: fg: it goes on to its own end" "status=6" "$screen"
+expect_to_stop_and_go_on "elect: " elect $L me
 expect_no_node "elect: nothing is left" $L
 finish

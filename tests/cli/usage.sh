@@ -152,6 +152,7 @@ refused "--auth without a scheme" 64 "SCHEME" --auth secret lock /a touch "$ran"
 refused "--auth without credentials" 64 "SCHEME" --auth digest: lock /a touch "$ran"
 printf 'digest:a:b\ndigest\n' >"$scratch/two"
 printf 'digest:a:b\0c\n' >"$scratch/nul"
+chmod o-rw "$scratch/two" "$scratch/nul"
 for file in two nul; do
     refused "--auth-file that is not lines of credentials: $file" 64 "^zkl: --auth-file: .*$scratch/$file" --auth-file "$scratch/$file" lock /a touch "$ran"
 done

@@ -2,6 +2,7 @@
 #include "check.hpp"
 
 #include <future>
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -166,6 +167,42 @@ void group_on_a_late_executor()
     CHECK((ids == std::vector<std::string>{"one", "all: one"}));
 }
 
+/* A shard is given up when its last copy of the grant goes. */
+void shards_of_a_program()
+{
+    const zkl::session s(servers());
+    const std::string at = path();
+    std::map<std::size_t, std::shared_ptr<const zkl::grant>> mine;
+    story<zkl::shards_event> told;
+    zkl::shards_options options;
+
+    options.data = "here";
+    options.weight = 2;
+    {
+        const auto hear = [&](const zkl::shards_event &event) {
+            if (event.mine)
+                mine[event.shard] = event.mine;
+            told.add({event.kind, event.shard, nullptr, event.reason});
+        };
+        const zkl::shards work(s, at, 2, "a", hear, options);
+        CHECK(work.native_handle() != nullptr);
+        for (int i = 0; i < 2; ++i)
+            CHECK(!told.next(ZKL_SHARDS_GRANTED).reason);
+        CHECK(mine.size() == 2 && mine[0]->owned() && mine[1]->owned());
+        const auto all = zkl::read_members(s, at + "/members");
+        CHECK(all.size() == 1 && all[0].data == "here\nzkl-shards 2 2");
+        remove_node(s, at + "/shards/1", *mine[1]);
+        CHECK(told.next(ZKL_SHARDS_LOST).shard == 1);
+        CHECK(mine[1]->state() == zkl::grant_state::lost);
+    }
+    CHECK(told.next(ZKL_SHARDS_ASKED).shard == 0);
+    mine.clear();
+    CHECK(!told.next(ZKL_SHARDS_STOPPED).reason);
+    CHECK(thrown([&] {
+              const zkl::shards none(s, at, 0, "a", [](const zkl::shards_event &) {});
+          }) == zkl::errc::invalid_argument);
+}
+
 } // namespace
 
 const std::vector<test::test_case> &test::observer_cases()
@@ -176,6 +213,7 @@ const std::vector<test::test_case> &test::observer_cases()
         {"watch_ended_inside", watch_ended_inside},
         {"watch_of_a_group", watch_of_a_group},
         {"group_on_a_late_executor", group_on_a_late_executor},
+        {"shards_of_a_program", shards_of_a_program},
     };
     return cases;
 }

@@ -1,4 +1,4 @@
-/* Every interleaving of hosts that decide by tools/shards_plan.h about one shard, its lock, and a
+/* Every interleaving of hosts that decide by recipes/shard.h about one shard, its lock, and a
  * few faults, breadth first. Time passes in steps, and as late as it likes: all that is longer ago
  * than anybody looks back is the same. usage: shares [--full] */
 #include <glib.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "breadth.h"
-#include "tools/shards_plan.h"
+#include "recipes/shard.h"
 
 enum { HOSTS_MAX = 3, NOW = 1000000, STEP_MS = SHARD_LOOK_MS };
 

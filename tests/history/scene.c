@@ -131,6 +131,10 @@ static GPtrArray *arguments(const struct scene *s, int worker)
     o.paths = o.paths != 0 ? o.paths : 1 << worker % s->o.paths;
     o.seed += s->actor[worker].number;
     argv = with->command ? arguments_of_another(with, connect) : worker_arguments(&o);
+    if (!with->command && s->o.program[0]) {
+        g_free(argv->pdata[0]);
+        argv->pdata[0] = g_strdup(s->o.program[s->actor[worker].version]);
+    }
     for (int i = 0; s->o.lab && s->o.lab->within[with->host][i]; i++)
         g_ptr_array_insert(argv, i, g_strdup(s->o.lab->within[with->host][i]));
     g_free(connect);

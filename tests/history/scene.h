@@ -25,6 +25,8 @@ struct scene_options {
     bool election;   /* workers are candidates instead of taking a lock */
     const char *odd; /* words about the servers, as in struct zk_server_options */
     struct lab *lab; /* NULL, or where the servers run: on its hosts 0, 1 and 2, without proxies */
+    const char
+        *program[2]; /* zkl-worker over two versions of zkl; NULL: workers are this program */
 };
 
 /* A worker and its ways to the servers. */
@@ -32,6 +34,7 @@ struct actor {
     pid_t pid;    /* 0: not running */
     int control;  /* its standard input */
     int number;   /* how many processes have been this worker */
+    int version;  /* of the program that the next process runs */
     int64_t told; /* the grant whose end was ordered last */
     bool stopped;
     struct proxy *way[NODES]; /* none in a lab */

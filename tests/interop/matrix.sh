@@ -3,75 +3,19 @@
 # no two are there at once, where the libraries see each other; and where they do not, that shows.
 # The same for writers beside readers who look, and sixteen processes of zkl that do all sorts of it at
 # once. Each set works for ZKL_CELL_SECONDS, and until all have had their turns. ZKL_CELLS, a pattern, chooses
-# sets.
+# sets. Half the processes of zkl are of the version "next" of versions.txt.
 # shellcheck disable=SC2154
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
 # shellcheck source=tests/interop/peers.sh
 . "$(dirname "$0")/peers.sh"
+# shellcheck source=tests/interop/pretend.sh
+. "$(dirname "$0")/pretend.sh"
 begin_peers
 seconds=${ZKL_CELL_SECONDS:-2}
-least=3 # turns of each process, however long that takes
-cells=0
 
 wanted() { # KIND...
     [[ $* =~ ${ZKL_CELLS-} ]]
-}
-
-# The names of two processes for each kind, no process twice, and which group they are of.
-choose() { # KIND... [+ KIND...]...
-    local kind family group=
-    local -A used=()
-    names=() kinds=() groups=()
-    for kind; do
-        if [ "$kind" = + ]; then
-            group=$((group + 1))
-            continue
-        fi
-        family=$(family_of "$kind")
-        used[$family]=$((${used[$family]:-0} + 2))
-        names+=("$family$((used[$family] - 1))" "$family${used[$family]}")
-        kinds+=("$kind" "$kind")
-        groups+=("$group" "$group")
-    done
-}
-
-# All of a group at one path, of a name that has nothing to say to any library. What the first group
-# came to is in $out, the figures first, and in $status.
-contend() { # SECONDS KIND... [+ KIND...]...
-    local time=$1 i group path
-    shift
-    cells=$((cells + 1)) path=/interop/cell$cells
-    choose "$@"
-    turns=()
-    for group in "${groups[@]}"; do
-        echo "0 0" >"$scratch/counter$group"
-        : >"$scratch/history$group"
-    done
-    for i in "${!names[@]}"; do
-        group=${groups[i]}
-        tell "${names[i]}" "contend $path${group:+-$group} ${kinds[i]} $scratch/counter$group $scratch/history$group $time $least 0"
-    done
-    for i in "${!names[@]}"; do
-        hear "${names[i]}"
-        [ "$answer" = ok ] || fail "${names[i]} begins" "$answer"
-    done
-    errors=0
-    for i in "${!names[@]}"; do
-        ask "${names[i]}" join
-        [[ $answer =~ ^ok\ ([0-9]+)\ ([0-9]+)$ ]] || fail "${names[i]} ends" "$answer"
-        turns[i]="${pid_of_peer[${names[i]}]}=${BASH_REMATCH[1]}"
-        errors=$((errors + BASH_REMATCH[2]))
-    done
-    judge ""
-}
-
-judge() { # GROUP
-    local i had=()
-    for i in "${!names[@]}"; do
-        if [ "${groups[i]}" = "$1" ]; then had+=("${turns[i]}"); fi
-    done
-    run "$python" -B "$here/judge.py" "$scratch/counter$1" "$scratch/history$1" "$least" "${had[@]}"
 }
 
 # In what the judge has said, or it is wrong, so that it need not be tried again.
@@ -205,6 +149,11 @@ same_clock() { # NAME
     fi
 }
 
+# The processes of zkl with an even number are of a version that is to come.
+if can_pretend; then
+    pretend next
+    zkl_peers=("$pretended/next/zkl-peer" "$pretended/this/zkl-peer")
+fi
 start_lockers 4 4
 "$ADMIN" create /interop ""
 same_clock java1

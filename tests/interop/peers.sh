@@ -22,8 +22,8 @@
 #   blind PATH 8 SECONDS   zkl's alone: reads and writes it in two steps
 #
 # Java alone takes `revoke NODE`, Java and zkl `asked` ("ok COUNT": how often the holder was asked to give
-# way; a curator-revocable, or a zkl since `heed`), Python alone `persist PATH KIND` (a hold that outlives its session)
-# and `number PATH` (of so many bytes),
+# way; a curator-revocable, or a zkl since `heed`), Python alone `persist PATH KIND` (a hold that outlives its session),
+# Python and zkl `number PATH` (zkl: of 8 bytes),
 # zkl alone `wanted` ("ok COUNT": how often it heard since `heed` that another waits), `state`, `heed` and `fenced PATH DATA` (a node made in a fenced transaction).
 #
 # Contending ends when SECONDS have passed and GRANTS were had, each of which is a step for the watchdog, or when
@@ -40,7 +40,7 @@
 #
 # Kinds: zkl and, with other options, zkl-kazoo, zkl-retain, which contends by several
 # threads, zkl-read, zkl-write, zkl-numbered, zkl-multi and zkl-multi-timed, which gives up after 0.3 s, the two at PATH and PATH-and
-# zkl-permit3 and others in the layout of Curator's semaphore, zkl-own-permit3
+# zkl-permit3 and others in the layout of Curator's semaphore, zkl-own-permit3 and another in zkl's own
 # (zkl_lock.c); curator-permitN, curator-permitNxM and kazoo-permitN, of semaphores with that limit;
 # curator-multi and curator-multi-reversed at the same paths (MultiHold.java); curator, curator-revocable,
 # curator-read, curator-write, apache (ZooKeeper's WriteLock; Locks.java); kazoo and those of
@@ -133,8 +133,10 @@ start_kazoo() { # NAME SUBCOMMAND ARG...
     start_program "$name" "$python" -B "$here/peer.py" "$ZKL_CONNECT" "$@"
 }
 
+# The number in its name chooses which of these it is.
+zkl_peers=("$top_builddir/tests/interop/zkl-peer")
 start_zkl() { # NAME
-    start_program "$1" "$top_builddir/tests/interop/zkl-peer" "$ZKL_CONNECT" locks
+    start_program "$1" "${zkl_peers[${1//[!0-9]/} % ${#zkl_peers[@]}]}" "$ZKL_CONNECT" locks
 }
 
 # A server, and all programs ready to be started, with sessions so long that a slow machine does not
@@ -227,4 +229,65 @@ end_peer() { # NAME
     local in=${to_peer[$1]} out=${from_peer[$1]}
     exec {in}>&- {out}<&-
     unset "to_peer[$1]" "from_peer[$1]" "pid_of_peer[$1]"
+}
+
+# ---- processes that contend, and what they have recorded ----
+
+least=3 # turns of each process, however long that takes
+cells=0
+
+# The names of two processes for each kind, no process twice, and which group they are of.
+choose() { # KIND... [+ KIND...]...
+    local kind family group=
+    local -A used=()
+    names=() kinds=() groups=()
+    for kind; do
+        if [ "$kind" = + ]; then
+            group=$((group + 1))
+            continue
+        fi
+        family=$(family_of "$kind")
+        used[$family]=$((${used[$family]:-0} + 2))
+        names+=("$family$((used[$family] - 1))" "$family${used[$family]}")
+        kinds+=("$kind" "$kind")
+        groups+=("$group" "$group")
+    done
+}
+
+# All of a group at one path, of a name that has nothing to say to any library. What the first group
+# came to is in $out, the figures first, and in $status.
+contend() { # SECONDS KIND... [+ KIND...]...
+    local time=$1 i group path
+    shift
+    cells=$((cells + 1)) path=/interop/cell$cells
+    choose "$@"
+    turns=()
+    for group in "${groups[@]}"; do
+        echo "0 0" >"$scratch/counter$group"
+        : >"$scratch/history$group"
+    done
+    for i in "${!names[@]}"; do
+        group=${groups[i]}
+        tell "${names[i]}" "contend $path${group:+-$group} ${kinds[i]} $scratch/counter$group $scratch/history$group $time $least 0"
+    done
+    for i in "${!names[@]}"; do
+        hear "${names[i]}"
+        [ "$answer" = ok ] || fail "${names[i]} begins" "$answer"
+    done
+    errors=0
+    for i in "${!names[@]}"; do
+        ask "${names[i]}" join
+        [[ $answer =~ ^ok\ ([0-9]+)\ ([0-9]+)$ ]] || fail "${names[i]} ends" "$answer"
+        turns[i]="${pid_of_peer[${names[i]}]}=${BASH_REMATCH[1]}"
+        errors=$((errors + BASH_REMATCH[2]))
+    done
+    judge ""
+}
+
+judge() { # GROUP
+    local i had=()
+    for i in "${!names[@]}"; do
+        if [ "${groups[i]}" = "$1" ]; then had+=("${turns[i]}"); fi
+    done
+    run "$python" -B "$here/judge.py" "$scratch/counter$1" "$scratch/history$1" "$least" "${had[@]}"
 }

@@ -47,6 +47,7 @@ static const struct kind kinds[] = {
      .several = 2,
      .layout = ZKL_SEMAPHORE_CURATOR},
     {.name = "zkl-own-permit3", .side = PERMIT, .permits = 3},
+    {.name = "zkl-own-permit4x2", .side = PERMIT, .permits = 4, .several = 2},
 };
 
 /* NULL: unknown. */

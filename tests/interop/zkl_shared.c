@@ -80,6 +80,22 @@ static int add_blindly(zkl_session *s, char **words, long *added)
     return err;
 }
 
+static int tell_number(zkl_session *s, const char *path)
+{
+    zkl_counter *c;
+    int64_t value;
+    int err = zkl_counter_new(&c, s, path, ZKL_COUNTER_64);
+
+    if (err)
+        return err;
+    err = zkl_counter_get(c, ZKL_FOREVER, &value);
+    zkl_counter_free(c);
+    if (!err)
+        printf("ok %" PRId64 "\n", value);
+    fflush(stdout);
+    return err;
+}
+
 static int join(zkl_session *s, char **words)
 {
     const bool party = words[0][0] == 'p';
@@ -139,6 +155,10 @@ bool shared_obey(zkl_session *s, char **words, int count)
 
     if (count == 2 && (strcmp(verb, "glist") == 0 || strcmp(verb, "plist") == 0)) {
         err = list(s, words);
+        if (!err)
+            return true;
+    } else if (count == 2 && strcmp(verb, "number") == 0) {
+        err = tell_number(s, words[1]);
         if (!err)
             return true;
     } else if (group_obey(s, words, count, &err)) {

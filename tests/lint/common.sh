@@ -9,7 +9,8 @@ export LC_ALL=C
 # CC and NM are commands, perhaps of several words, so they are never quoted.
 : "${CC:=cc}" "${NM:=nm}"
 
-passed=0 failed=0 skipped=0
+# shellcheck source=tests/support/count.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../support/count.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -27,34 +28,11 @@ declare -A folders_below=(
     [counter]="base store session grant queue"
     [election]="base store session grant contender lock queue"
     [member]="base store session grant queue"
+    [shards]="base store session grant contender lock queue member"
 )
 
 in_list() { # LIST WORD
     [[ " $1 " == *" $2 "* ]]
-}
-
-# Tells the watchdog that we have come further (tests/support/progress.h).
-step() {
-    if [ -e "${ZKL_PROGRESS-}" ]; then printf . >>"$ZKL_PROGRESS" || :; fi 2>/dev/null
-}
-
-pass() { # WHAT
-    passed=$((passed + 1))
-    step
-    echo "ok: $1"
-}
-
-fail() { # WHAT [DETAILS]
-    failed=$((failed + 1))
-    step
-    echo "FAILED: $1"
-    [ -z "${2-}" ] || printf "    %s\n" "${2//$'\n'/$'\n    '}"
-}
-
-skip() { # WHAT
-    skipped=$((skipped + 1))
-    step
-    echo "skipped: $1"
 }
 
 # Passes when DETAILS, a list of offences, is empty.
@@ -71,16 +49,4 @@ expect_some() { # WHAT DETAILS
 # _FORTIFY_SOURCE a call that checks the size of a buffer.
 asked_for() { # OBJECT…
     $NM -u "$@" | awk 'NF == 2 { print $2 }' | sed -E 's/^bcmp$/memcmp/; s/^__(.+)_chk$/\1/' | sort -u
-}
-
-# A missing tool is a skip on a user's machine and a failure where everything is required.
-missing() { # WHAT
-    if [ "${ZKL_REQUIRE_SERVER-}" = 1 ]; then fail "$1 is missing"; else skip "$1 is missing"; fi
-}
-
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" -eq 0 ] || exit 1
-    [ "$passed" -gt 0 ] || [ "$skipped" -eq 0 ] || exit 77
-    exit 0
 }

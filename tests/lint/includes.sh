@@ -35,13 +35,14 @@ allowed() { # FILE TARGET
     case $2 in
     *zookeeper.h | zookeeper/*) [[ $1 =~ ^(lib/(store|lock)/store_zk(_[a-z]+)?\.[ch]|include/zkl-zookeeper\.h|tools/children\.c|tests/.*|bench/.*)$ ]] ;;
     tests/*) [[ $1 == tests/* ]] ;;
-    tools/guard/cgroup_path.h | tools/guard/pace.h | tools/guard/tree.h | tools/duration.h | tools/failure.h | tools/shards_plan.h) [[ $1 =~ ^(tools|tests)/ ]] ;; # pure
+    tools/guard/cgroup_path.h | tools/guard/pace.h | tools/guard/tree.h | tools/duration.h | tools/failure.h) [[ $1 =~ ^(tools|tests)/ ]] ;; # pure
     tools/guard/processes.h | tools/guard/ps_name.h) [[ $1 =~ ^(tools|tests/unit|tests/fuzz)/ ]] ;; # they know nothing else of tools/
     tools/guard/* | tools/credentials_shared.h | tools/events.h | tools/orphan.h | tools/terminal.h | tools/tool.h) [[ $1 =~ ^(tools|tests/fuzz)/ ]] ;;
     tools/*) [[ $1 =~ ^(tools|tests/fuzz)/ && $1 != tools/guard/* ]] ;;
     examples/* | bench/*) [ "${1%%/*}" = "${2%%/*}" ] ;;
     lib/store/store_zk*.h) [[ $1 =~ ^(lib/(store|lock)/store_zk|tests/unit/store_|tests/live/xid) ]] ;;
     lib/*) [[ $1 == tests/* ]] || { [[ $1 == lib/* ]] && below "$(folder "$1")" "$(folder "$2")"; } ;;
+    recipes/shard.h) [[ $1 =~ ^(recipes|lib|tests|tools)/ ]] ;; # zkl shards decides as libzkl does
     recipes/*) [[ $1 =~ ^(recipes|lib|tests)/ ]] ;;
     include/*.hpp) [[ $1 =~ ^(include|examples|tests)/.*\.[ch]pp$ ]] ;;
     include/*) [[ $1 != recipes/* ]] ;;

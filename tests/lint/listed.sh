@@ -71,6 +71,12 @@ else
     missing patch
 fi
 
+# A design fault that no longer fits is none, and a table that names what is gone says nothing.
+strangers() { # ROOT
+    python3 -B "$top_srcdir/tests/mutants/faults.py" --check "$1" 2>&1
+}
+expect_none "what the tables of mutants and FOUND.md name is there" "$(strangers "$top_srcdir")"
+
 # A suite registers itself, and the linker leaves out of a library what nothing names.
 never_run() { # ROOT
     (cd "$1" && find tests -name '*.c' -exec grep -l '^TEST_SUITE(' {} +) | sort |
@@ -90,6 +96,13 @@ expect_some "sees a planted name" "$(lost "$scratch")"
 mkdir "$scratch/tests/planted" "$scratch/tests/mutants"
 echo 'files=(lib/planted.c)' >"$scratch/tests/mutants/run.sh"
 expect_some "sees a planted file of mutants" "$(never_changed "$scratch")"
+echo 'int planted(void) { return 1; }' >"$scratch/lib/listed.c"
+printf '* 1 a planted fault\nlib/listed.c planted\n- return 2;\n' >"$scratch/tests/mutants/faults.txt"
+printf 'lib/listed.c planted\n- return 3;\n+ ;\n= survived\n' | tee "$scratch/tests/mutants/matrix.txt" >"$scratch/tests/mutants/equivalent.txt"
+printf '| a | `lib/listed.c`: `gone` | `a.b` |\n' >"$scratch/tests/FOUND.md"
+for table in faults.txt matrix.txt equivalent.txt FOUND.md; do
+    expect_some "sees what is gone of $table" "$(strangers "$scratch" | grep -F "$table: ")"
+done
 printf 'tests_planted_la_SOURCES = \\\n\ttests/planted/suite.c\n' >"$scratch/tests/planted/Makefile.inc"
 echo 'TEST_SUITE(planted);' >"$scratch/tests/planted/suite.c"
 expect_some "sees a suite in a library" "$(never_run "$scratch")"

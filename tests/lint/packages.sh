@@ -1,5 +1,5 @@
 #!/bin/bash
-# Packages: each installed file is in one of them, one version everywhere; and the completions are shell. abi.sh has
+# Packages: each installed file is in one of them, one version and one owner everywhere; and the completions are shell. abi.sh has
 # the symbols file.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
@@ -21,6 +21,37 @@ sed '1s/(.*)/(0.0.9)/' "$debian/changelog" >"$scratch/changelog"
 expect_some "sees another one of Debian's" "$(other_versions "$scratch/changelog" "$spec")"
 sed 's/^Version:.*/Version: 0.0.9/' "$spec" >"$scratch/other.spec"
 expect_some "sees another one of the spec's" "$(other_versions "$debian/changelog" "$scratch/other.spec")"
+
+# ---- the owner ----
+
+owner() { # WHAT, as configure.ac has it
+    sed -nE "s/^m4_define\(\[zkl_$1\], \[(.*)\]\)\$/\1/p" "$top_srcdir/configure.ac"
+}
+
+# Places that name the owner, an address or the homepage otherwise: "FILE: what it says".
+other_owners() { # ROOT
+    (cd "$1" && sed -nE 's/^(Maintainer: | -- |\* [A-Z][a-z]+ [A-Z][a-z]+ [0-9]+ [0-9]+ )(.*>)( .*)?$/\2/p' debian/control debian/changelog packaging/zkl.spec |
+        grep -vxF "$(owner owner) <$(owner address)>"
+        sed -nE 's/^(Homepage|URL): *(.*)/\2/p' debian/control packaging/zkl.spec | grep -vxF "$(owner homepage)"
+        sed -nE 's/^(Copyright:? [0-9, -]+|Author:|   Copyright [0-9, -]+) *([A-Za-z][^.]*).*/\2/p' debian/copyright debian/libzkl-doc.doc-base README.md LICENSE | grep -vxF "$(owner owner)"
+        grep -ohE '[[:alnum:]._-]+@[[:alnum:]-]+\.[[:alnum:].-]*[[:alnum:]]' SECURITY.md CONTRIBUTING.md README.md | grep -vxF "$(owner address)"
+        grep -qF "$(owner address)" SECURITY.md || echo "SECURITY.md says nowhere where to report")
+}
+expect_none "configure.ac has who owns zkl, an address and a homepage" "$(
+    for what in owner address homepage; do [ -n "$(owner $what)" ] || echo "$what"; done)"
+expect_none "all others say the same" "$(other_owners "$top_srcdir")"
+mkdir "$scratch/owners"
+(cd "$top_srcdir" && cp -r --parents debian packaging ./*.md LICENSE "$scratch/owners")
+chmod -R u+w "$scratch/owners"
+for edit in "s/^Maintainer: .*/Maintainer: Somebody <zkl@example.org>/ debian/control" "s/^Homepage: .*/Homepage: http:\/\/else/ debian/control" \
+    "s/^ -- .*>/ -- Somebody <a@b.c>/ debian/changelog" "s/^URL: .*/URL: http:\/\/else/ packaging/zkl.spec" \
+    "s/(\* Mon.* 2026 ).*> /\1Somebody <a@b.c> / packaging/zkl.spec" "s/^(Copyright: 2026 ).*/\1Somebody/ debian/copyright" \
+    "s/Write to [^ ,]*/Write to a@b.c/ SECURITY.md" "s/(Copyright 2026 )The zkl authors/\1Somebody/ README.md"; do
+    cp "$scratch/owners/${edit##* }" "$scratch/kept"
+    sed -i -E "${edit% *}" "$scratch/owners/${edit##* }"
+    expect_some "sees $edit" "$(other_owners "$scratch/owners")"
+    cp "$scratch/kept" "$scratch/owners/${edit##* }"
+done
 
 # ---- files ----
 

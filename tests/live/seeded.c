@@ -14,7 +14,7 @@ int seeded_init(void)
 
 int seeded_main(struct seeded *s, int argc, char **argv)
 {
-    char *none[] = {argv[0], NULL};
+    char *only[] = {argv[0], argc % 2 == 0 ? argv[argc - 1] : NULL, NULL};
 
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--seconds") == 0)
@@ -27,7 +27,7 @@ int seeded_main(struct seeded *s, int argc, char **argv)
     char *path = g_file_read_link("/proc/self/exe", NULL);
     s->self = path;
     s->rand = g_rand_new_with_seed(s->seed);
-    int status = runner_main(1, none);
+    int status = runner_main(only[1] ? 2 : 1, only);
     g_rand_free(s->rand);
     g_free(path);
     return status;

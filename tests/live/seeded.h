@@ -1,4 +1,5 @@
-/* A program with one long test of random faults: --seconds N, --seed N, --nodes N. */
+/* A program with one long test of random faults: --seconds N, --seed N, --nodes N,
+ * and perhaps the one case to run. */
 #ifndef LIVE_SEEDED_H
 #define LIVE_SEEDED_H
 

@@ -5,6 +5,8 @@
 #include "runner.h"
 
 #include <stdatomic.h>
+#include <string.h>
+#include <zookeeper/zookeeper.h>
 
 TEST_SUITE(session_end, .init = live_init);
 
@@ -46,6 +48,49 @@ TEST_CASE(wrong_password)
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
     CHECK(claim.id == zkl_session_id(t->session));
     CHECK_INT(zkl_mutex_unlock(m), 0);
+    live_end(t);
+}
+
+/* As the servers make it: by Java's Random, from the id and a constant. */
+static void guess_password(zkl_session_claim *claim)
+{
+    const uint64_t multiplier = 0x5DEECE66D, mask = (UINT64_C(1) << 48) - 1;
+    uint64_t seed = (((uint64_t)claim->id ^ 0xB3415C00) ^ multiplier) & mask;
+    for (size_t i = 0; i < sizeof claim->password; i++) {
+        if (i % 4 == 0)
+            seed = (seed * multiplier + 0xB) & mask;
+        claim->password[i] = (unsigned char)(seed >> (16 + 8 * (i % 4)));
+    }
+}
+
+/* So whoever knows the id, which stands in each ephemeral node, can end the session: SECURITY.md
+ * says so. */
+TEST_CASE(password_follows_from_the_id)
+{
+    struct live *t = live_begin();
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    const zkl_credential me = {"digest", "me:secret"};
+    o.session_timeout_ms = SESSION_MS;
+    o.credentials = &me;
+    o.credential_count = 1;
+    o.acl = "auth::cdrwa,world:anyone:r";
+    zkl_session *victim = live_open(t, t->connect, &o);
+    REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
+    const zkl_grant *grant;
+    zkl_mutex *m = live_mutex(victim, t->lock);
+    REQUIRE(zkl_mutex_lock(m, 0, &grant) == 0);
+    zkl_queue *q;
+    REQUIRE(zkl_queue_read(&q, t->session, t->lock, NULL, LONG_MS) == 0);
+    zkl_session_claim claim = {.id = zkl_queue_get(q, 0)->session_id}, real;
+    guess_password(&claim);
+    REQUIRE(zkl_session_get_claim(victim, &real) == 0);
+    CHECK(memcmp(claim.password, real.password, sizeof real.password) == 0);
+    CHECK_INT(zkl_session_end(t->connect, NULL, &claim, LONG_MS), 0);
+    LIVE_UNTIL(zkl_grant_state(grant) == ZKL_LOST);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_ELOST);
+    zkl_queue_free(q);
+    REQUIRE(zoo_add_auth(raw_handle(t->admin), me.scheme, me.auth, (int)strlen(me.auth), NULL,
+                         NULL) == ZOK);
     live_end(t);
 }
 

@@ -1,11 +1,14 @@
-/* shards [--seconds N] [--seed N]: eight hosts run "zkl shards", each behind a proxy of its own.
- * They are killed, stopped, cut off and started again, and so are the processes below them, in all
- * combinations. At no time two
- * commands may run for one shard, and in the end its owner runs each. Then hosts leave and come
- * back one by one: a shard moves only if it has another owner then. And how long is a shard without
- * a host when one of three is killed, asked to end, stopped or cut off, or its credentials are
- * refused? That is printed: 10 rounds of each, and on three servers too, if there are 60 seconds or
- * more. The command is shard-command.c: the file of its shard is locked while it runs. */
+/* shards [--seconds N] [--seed N] [CASE]: eight hosts share one group, each behind a proxy of its
+ * own. Half of them run "zkl shards", and half are programs (shard-program.c). They are killed,
+ * stopped, cut off and started again, and so are the processes below them, in all combinations. At
+ * no time two commands may run for one shard, and in the end its owner runs each. Then hosts leave
+ * and come back one by one: a shard moves only if it has another owner then. And how long is a
+ * shard without a host when one of three is killed, asked to end, stopped or cut off, or its
+ * credentials are refused? That is printed: 10 rounds of each, and on three servers too, if there
+ * are 60 seconds or more. The command is shard-command.c: the file of its shard is locked while it
+ * runs, and while a program works on the shard. No program is stopped: nobody ends what a stopped
+ * program does, and only its token protects. If ZKL_OTHER names zkl of another version, every
+ * second of the commands begins as that, and each start of a host is of the other one. */
 #include "recipes/shards.h"
 #include "process.h"
 #include "progress.h"
@@ -93,6 +96,7 @@ static char *overlaps(const char *dir)
 }
 
 enum { HOSTS = 8, FEW_HOSTS = 3, SHARDS = 64, TICK_MS = 200, TIMEOUT_MS = 8000 };
+enum { PROGRAM_TIMEOUT_MS = 2000 };
 
 #define PATH "/work/s"
 
@@ -103,9 +107,12 @@ static struct host {
     pid_t pid;
     char *id;
     bool ends; /* it was killed, or its zygote, without which it ends when it hears of that */
+    bool is_program;
+    int starts;
 } hosts[HOSTS];
 
 static int host_count = HOSTS;
+static int timeout_ms = TIMEOUT_MS;
 
 static struct zk_server *server;
 static struct raw *admin;
@@ -114,33 +121,39 @@ static struct seeded campaign = {.seconds = 15, .seed = 1};
 
 static void start(struct host *h)
 {
-    const char *zkl = getenv("ZKL");
-    char *timeout = g_strdup_printf("%dms", TIMEOUT_MS), *count = g_strdup_printf("%d", SHARDS);
+    const char *other = getenv("ZKL_OTHER");
+    const char *zkl = other && h->starts++ % 2 != 0 ? other : getenv("ZKL");
+    char *timeout = g_strdup_printf("%d", timeout_ms), *limit = g_strconcat(timeout, "ms", NULL);
     char *log = g_strdup_printf("%s/log.%s", scratch.path, h->id);
-    const char *const argv[] = {zkl ? zkl : "tools/zkl",
-                                "shards",
-                                "--connect",
-                                proxy_connect(h->proxy),
-                                "--session-timeout",
-                                timeout,
-                                "--connect-timeout",
-                                "60",
-                                "--auth",
-                                "digest:host:secret",
-                                "--id",
-                                h->id,
-                                "--drain",
-                                "2",
-                                PATH,
-                                count,
-                                "--",
-                                SHARD_COMMAND,
-                                scratch.path,
-                                h->id,
-                                NULL};
+    char *count = g_strdup_printf("%d", SHARDS);
+    const char *const command[] = {zkl ? zkl : "tools/zkl",
+                                   "shards",
+                                   "--connect",
+                                   proxy_connect(h->proxy),
+                                   "--session-timeout",
+                                   limit,
+                                   "--connect-timeout",
+                                   "60",
+                                   "--auth",
+                                   "digest:host:secret",
+                                   "--id",
+                                   h->id,
+                                   "--drain",
+                                   "2",
+                                   PATH,
+                                   count,
+                                   "--",
+                                   SHARD_COMMAND,
+                                   scratch.path,
+                                   h->id,
+                                   NULL};
+    const char *const program[] = {
+        SHARD_PROGRAM, proxy_connect(h->proxy), timeout, PATH, count, scratch.path, h->id, NULL};
 
-    h->pid = process_spawn(&(struct process_options){.argv = argv, .log = log, .input = -1});
+    h->pid = process_spawn(&(struct process_options){
+        .argv = h->is_program ? program : command, .log = log, .input = -1});
     g_free(timeout);
+    g_free(limit);
     g_free(count);
     g_free(log);
     REQUIRE(h->pid > 0);
@@ -237,7 +250,7 @@ static void kill_zygote_of_stopped(void)
 {
     int i = 0;
 
-    while (i < HOSTS - 1 && hosts[i].ends)
+    while (i < HOSTS - 2 && (hosts[i].ends || hosts[i].is_program))
         i++;
     kill(hosts[i].pid, SIGSTOP);
     kill_kinds(&hosts[i], ZYGOTE);
@@ -253,7 +266,8 @@ static void disturb(GRand *rand)
         kill_kinds(h, g_rand_int_range(rand, 1, KINDS)); /* back with the next heal() */
         break;
     case 2:
-        kill(h->pid, SIGSTOP);
+        kill(h->pid, h->is_program ? SIGTERM : SIGSTOP);
+        h->ends |= h->is_program;
         break;
     case 3:
         kill_kinds(h, GUARDS);
@@ -329,7 +343,10 @@ static void wait_settled(const struct host *but)
 
 /* ---- the test ---- */
 
-static void begin(int count, int servers)
+/* Which hosts are programs. */
+enum kinds { COMMANDS, PROGRAMS, MIXED };
+
+static void begin(int count, int servers, enum kinds kinds)
 {
     const struct zk_server_options options = {.tick_ms = TICK_MS, .nodes = servers};
 
@@ -340,6 +357,8 @@ static void begin(int count, int servers)
     for (int i = 0; i < count; i++) {
         REQUIRE((hosts[i].proxy = proxy_start(zk_server_port(server, i % servers))) != NULL);
         hosts[i].id = g_strdup_printf("host-%d", i);
+        hosts[i].is_program = kinds == PROGRAMS || (kinds == MIXED && i % 2 == 1);
+        hosts[i].starts = i / 2; /* every second host may be a program */
         start(&hosts[i]);
     }
     wait_settled(NULL);
@@ -419,7 +438,7 @@ TEST_CASE(eight_hosts)
 {
     int moves, wanted;
 
-    begin(HOSTS, 1);
+    begin(HOSTS, 1, MIXED);
     under_faults();
     change(&moves, &wanted);
     CHECK_INT(moves, wanted);
@@ -519,13 +538,30 @@ TEST_CASE(move_times)
     const int rounds = all ? 10 : 1;
 
     for (int servers = 1; servers <= (all ? 3 : 1); servers += 2) {
-        begin(FEW_HOSTS, servers);
+        begin(FEW_HOSTS, servers, COMMANDS);
         printf("%d hosts, %d shards, servers: %d, session timeout %d ms\n", FEW_HOSTS, SHARDS,
                servers, TIMEOUT_MS);
         for (size_t i = 0; i < G_N_ELEMENTS(ways); i++)
             time_moves(&ways[i], rounds);
         end();
     }
+}
+
+/* A program's session lives for its timeout when the program was killed: no guard ends it. */
+TEST_CASE(program_move_times)
+{
+    static const struct way of_programs[] = {{"killed", kill_host, false},
+                                             {"asked to end", ask_to_end, false},
+                                             {"cut off", cut_off, false},
+                                             {"silent", silence, false}};
+
+    timeout_ms = PROGRAM_TIMEOUT_MS;
+    begin(FEW_HOSTS, 1, PROGRAMS);
+    printf("%d programs, %d shards, session timeout %d ms\n", FEW_HOSTS, SHARDS, timeout_ms);
+    for (size_t i = 0; i < G_N_ELEMENTS(of_programs); i++)
+        time_moves(&of_programs[i], campaign.seconds >= 60 ? 10 : 1);
+    end();
+    timeout_ms = TIMEOUT_MS;
 }
 
 int main(int argc, char **argv)

@@ -59,6 +59,9 @@ PROGRAMS = [
     ("sim-leases", "tests/sim/sim", ["--leases", "--schedules", "50"]),
     ("sim-lacking", "tests/sim/sim", ["--lacking", "--schedules", "50"]),
     ("sim-members", "tests/sim/sim", ["--members", "--schedules", "50"]),
+    ("sim-odd", "tests/sim/sim", ["--odd", "--schedules", "50"]),
+    ("sim-late", "tests/sim/sim", ["--late", "--schedules", "50"]),
+    ("sim-cool", "tests/sim/sim", ["--cool", "--schedules", "50"]),
     ("explore", "tests/explore/explore", ["--contenders", "2", "--faults", "1"]),
     ("replay", "tests/explore/replay", ["--max-states", "400"]),
     ("transactions", "tests/explore/transactions", []),
@@ -71,6 +74,11 @@ PROGRAMS = [
     ("members", "tests/explore/members", []),
     ("once", "tests/explore/once", []),
     ("shares", "tests/explore/shares", []),
+    ("closings", "tests/explore/closings", []),
+    ("additions", "tests/explore/additions", []),
+    ("anchors", "tests/explore/anchors", []),
+    ("reports", "tests/explore/reports", []),
+    ("words", "tests/explore/words", []),
 ]
 TEST_TIMEOUT = 20  # seconds without a step
 HANGS = 3  # a change that has hung so many programs is given a quarter of the time, and no second run
@@ -133,10 +141,10 @@ class Tree:
             shutil.copytree(other.path, self.path, symlinks=True)
             open(self.path + ".built", "w").close()
 
-    def restore(self, files):
-        """A run that was ended may have left a change."""
+    def restore(self, files, every=False):
+        """A run that was ended may have left a change; every: what was written in ROOT since is taken, too."""
         for file in files:
-            if is_source(file) and not filecmp.cmp(os.path.join(ROOT, file), self.source(file), shallow=False):
+            if (every or is_source(file)) and not filecmp.cmp(os.path.join(ROOT, file), self.source(file), shallow=False):
                 shutil.copyfile(os.path.join(ROOT, file), self.source(file))
 
     def object_files(self, file):
@@ -169,26 +177,57 @@ def limits():
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 
 
-def execute(tree, scratch, entry, limit, extra=None):
-    """(status, output); a program that does not end by itself is ended with all that it has started."""
+def spent_by(group):
+    """The processor time, in seconds, of the processes of a group that still run, and of those they have waited for."""
+    ticks = 0
+    for stat in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(stat) as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group:
+            ticks += sum(int(t) for t in fields[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def watch(program, limit, ends):
+    """(status, seconds of the processor); status None: its time was over, 1: ends() was true before it ended."""
+    until = time.monotonic() + limit
+    while True:
+        pid, status, usage = os.wait4(program.pid, os.WNOHANG)
+        if pid:
+            program.returncode = os.waitstatus_to_exitcode(status)
+            return program.returncode, usage.ru_utime + usage.ru_stime
+        over = time.monotonic() >= until
+        if over or ends():
+            return None if over else 1, spent_by(program.pid)
+        time.sleep(0.05)
+
+
+def execute(tree, scratch, entry, limit, extra=None, until=None):
+    """(status, output, seconds of the processor). A program that does not end by itself is ended with all that it has
+    started, and so is one that has written what until, a pattern, matches: its status is 1."""
     _, target, arguments = entry
     os.makedirs(scratch, exist_ok=True)
-    with open(os.path.join(scratch, "output"), "w+b") as out:
+    output = os.path.join(scratch, "output")
+
+    def written():
+        with open(output, errors="replace") as file:
+            return file.read()
+
+    with open(output, "wb") as out:
         program = subprocess.Popen(["tests/support/zkl-watchdog", os.path.join(tree.build, target), *arguments],
                                    cwd=tree.build, stdout=out,
                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
                                    preexec_fn=limits, env=dict(environment(tree, scratch), **(extra or {})))
-        try:
-            status = program.wait(limit)
-        except subprocess.TimeoutExpired:
-            status = None
+        status, seconds = watch(program, limit, lambda: until and until.search(written()))
         try:
             os.killpg(program.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
         program.wait()
-        out.seek(0)
-        return status, out.read().decode(errors="replace")
+    return status, written(), seconds
 
 
 # ---- what is drawn ----
@@ -243,8 +282,8 @@ def cover(folder, tree, entry):
         return
     prefix = os.path.join(folder, "gcov", name)
     strip = str(tree.build.count("/"))
-    status, output = execute(tree, os.path.join(folder, "scratch", name), entry, 900,
-                             {"GCOV_PREFIX": prefix, "GCOV_PREFIX_STRIP": strip})
+    status, output, _ = execute(tree, os.path.join(folder, "scratch", name), entry, 900,
+                                {"GCOV_PREFIX": prefix, "GCOV_PREFIX_STRIP": strip})
     if status != 0:
         die(f"{entry[0]} fails without any change: {output[-2000:]}")
     data = []
@@ -344,7 +383,7 @@ def try_change(job, change, originals, then):
         def attempt(entry, patience):
             names = ["unit " + suite for suite in entry[2]] if entry[0] == "unit" else [entry[0]]
             limit = sum(times[n] for n in names) * 10 + 2 * patience
-            return execute(tree, scratch, entry, limit, {"ZKL_TEST_TIMEOUT": str(patience)})
+            return execute(tree, scratch, entry, limit, {"ZKL_TEST_TIMEOUT": str(patience)})[:2]
 
         while to_run and not (then and saw):
             entry = to_run.popleft()
@@ -521,7 +560,7 @@ def time_originals(folder, tree, programs):
         times = {}
         for entry in programs:
             begin = time.monotonic()
-            status, output = execute(tree, os.path.join(folder, "scratch", "original"), entry, 900)
+            status, output, _ = execute(tree, os.path.join(folder, "scratch", "original"), entry, 900)
             if status != 0:
                 die(f"{entry[0]} fails without any change: {output[-2000:]}")
             times[entry[0]] = time.monotonic() - begin

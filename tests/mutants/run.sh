@@ -25,7 +25,7 @@ export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTION
 # survives of those that are left out.
 mapfile -t files < <(cd "$sources"
     find recipes -name '*.c' | grep -vE '/(create_form|ending|ensemble)\.' | sort
-    find lib/{barrier,contender,counter,election,grant,lock,member,queue} -name '*.c' | grep -vE '/(multilock|store_zk_.*)\.' | sort
+    find lib/{barrier,contender,counter,election,grant,lock,member,queue,shards} -name '*.c' | grep -vE '/(multilock|store_zk_.*)\.' | sort
     printf '%s\n' lib/base/steps.c lib/session/driver.c lib/session/incarnation.c lib/session/proof_chain.c lib/session/request.c lib/session/stats.c lib/session/watch.c)
 
 # Suites of the unit tests that drive one part of the library.
@@ -39,7 +39,7 @@ queues="queue election observer members"
 # In the order in which they are tried, the quick ones first: name, the files that are in it, flags
 # to link with, program, arguments. What only leaks survives all but the last.
 programs=(
-    "recipes|recipes/||tests/unit/unit|name rule attempt* proofs transaction* candidacy* children observe once retain* barrier counter group shards member multi_lock permits numbering leasing holders snapshot payload"
+    "recipes|recipes/||tests/unit/unit|name rule attempt* proofs transaction* candidacy* children observe once retain* barrier counter group shard shards member multi_lock permits numbering leasing holders snapshot payload"
     "lists|recipes/children||tests/unit/unit|$queues"
     "changes|lib/grant/multi.||tests/unit/unit|$changes"
     "leaks-of-changes|lib/grant/multi.|-fsanitize=leak|tests/unit/unit|$changes"
@@ -62,6 +62,8 @@ programs=(
     "leaks-of-counts|lib/counter/|-fsanitize=leak|tests/unit/unit|counter_call"
     "rendezvous|lib/barrier/||tests/unit/unit|$rendezvous"
     "leaks-of-rendezvous|lib/barrier/|-fsanitize=leak|tests/unit/unit|$rendezvous"
+    "shards|lib/shards/||tests/unit/unit|shards_call"
+    "leaks-of-shards|lib/shards/|-fsanitize=leak|tests/unit/unit|shards_call"
     "groups|lib/member/||tests/unit/unit|$groups"
     "leaks-of-groups|lib/member/|-fsanitize=leak|tests/unit/unit|$groups"
     "tallies|lib/session/stats||tests/unit/unit|stats"
@@ -74,6 +76,7 @@ programs=(
     "additions|recipes/counter||tests/explore/additions|"
     "runs|recipes/once||tests/explore/once|"
     "members|recipes/member||tests/explore/members|"
+    "shares|recipes/shard||tests/explore/shares|"
     "meetings|recipes/barrier||tests/sim/barriers|barriers*"
     "sums|recipes/counter||tests/sim/barriers|counters*"
     "barriers|lib/barrier/||tests/sim/barriers|barriers*"

@@ -74,6 +74,57 @@ def shards(session, other, path):
         member.leave(HOUR)
 
 
+def shares(session, other, path):
+    """One has all; a second one gets its own, and leaves them to the first one when it closes."""
+    events = {"a": queue.Queue(), "b": queue.Queue()}
+    held = {"a": {}, "b": {}}
+
+    def step(who):
+        event, shard, grant, error = events[who].get()
+        assert error is None and (grant is not None) == (event == zkl.ShardsEvent.GRANTED), (event, error)
+        if event == zkl.ShardsEvent.GRANTED:
+            assert grant.remaining() > 0 and grant.node.startswith(f"{path}/shards/{shard}/")
+            held[who][shard] = grant
+        elif event == zkl.ShardsEvent.ASKED:
+            held[who].pop(shard).release()
+        return event
+
+    def start(of, who, **options):
+        return zkl.Shards(of, path, 8, who, lambda *event: events[who].put(event), **options)
+
+    first = start(session, "a", data="10.0.0.1")
+    while len(held["a"]) < 8:
+        step("a")
+    raises(zkl.Busy, "EBUSY", start, session, "a")
+    second = start(other, "b", weight=3)
+    while len(group := zkl.read_members(session, path + "/members")) < 2:
+        pass
+    assert [info.share for info in group] == [(8, 1), (8, 3)] and group[0].data == b"10.0.0.1\nzkl-shards 8 1"
+    owned = {shard for shard, owner in enumerate(group.plan(8)) if owner.id == "b"}
+    while set(held["b"]) != owned:
+        assert step("a") == zkl.ShardsEvent.ASKED and step("b") == zkl.ShardsEvent.GRANTED
+    assert set(held["a"]) == set(range(8)) - owned
+    second.close()
+    while step("b") != zkl.ShardsEvent.STOPPED:
+        pass
+    assert not held["b"]
+    while len(held["a"]) < 8:
+        step("a")
+    administrator("delete", held["a"][3].node)
+    event, shard, _, _ = events["a"].get()
+    assert event == zkl.ShardsEvent.LOST and shard == 3 and held["a"][3].loss == zkl.Loss.DELETED
+    token = held["a"].pop(3).token
+    gc.collect()  # which has given it up
+    while 3 not in held["a"]:
+        step("a")
+    assert held["a"][3].token > token
+    first.close()
+    while step("a") != zkl.ShardsEvent.STOPPED:
+        pass
+    raises(zkl.Error, "EINVAL", start, session, "a/b")
+    raises(zkl.Error, "EINVAL", start, session, "a", weight=1001)
+
+
 def contenders(session, other, path):
     changed = threading.Event()
     with zkl.watch_queue(other, path, changed.set), zkl.Mutex(session, path, name="holder") as grant:
@@ -176,4 +227,4 @@ def once(session, other, path):
     assert 0 <= run.begun - run.instant <= 60 and run.instant % 60 == 0
 
 
-CASES = members, shards, contenders_lost, counter, barrier, double_barrier, once
+CASES = members, shards, shares, contenders_lost, counter, barrier, double_barrier, once

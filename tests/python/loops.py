@@ -235,4 +235,30 @@ def outside(session, other, path):
     raises(zkl.Error, "ENOENT", zkl.read_queue, other, path)
 
 
-CASES = acquires, others, canceled, canceled_late, callbacks, closed_inside, turns, with_threads, outside
+@in_loop
+async def shares(session, other, path):
+    """A task for each shard, which ends when the shard is asked for."""
+    tasks, asked, seen, stopped = {}, {}, asyncio.Queue(), asyncio.Event()
+
+    async def work(shard, grant):
+        with grant:
+            seen.put_nowait((shard, grant.remaining() > 0))
+            await asked[shard].wait()
+
+    def hear(event, shard, grant, error):
+        if event == zkl.ShardsEvent.GRANTED:
+            asked[shard] = asyncio.Event()
+            tasks[shard] = asyncio.ensure_future(work(shard, grant))
+        elif event == zkl.ShardsEvent.ASKED:
+            asked[shard].set()
+        elif event == zkl.ShardsEvent.STOPPED:
+            assert error is None
+            stopped.set()
+
+    with zkl.Shards(session, path, 3, "a", hear):
+        assert sorted([await seen.get() for _ in range(3)]) == [(0, True), (1, True), (2, True)]
+    await stopped.wait()
+    await asyncio.gather(*tasks.values())
+
+
+CASES = acquires, others, canceled, canceled_late, callbacks, closed_inside, turns, with_threads, outside, shares

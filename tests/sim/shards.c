@@ -2,20 +2,20 @@
  * host are in trouble at different times, and it ends and begins again now and then, with another
  * weight or for other shards. A visitor asks for shards, and goes again. No two hosts work on a
  * shard, none is given up for nobody, and when all is well each is with its owner, as far as any
- * host takes it. Hosts that decide otherwise than tools/shards_plan.h are found out. */
+ * host takes it. Hosts that decide otherwise than recipes/shard.h are found out. */
 #include <string.h>
 
 #include "membership.h"
+#include "recipes/shard.h"
 #include "recipes/shards.h"
 #include "runner.h"
-#include "tools/shards_plan.h"
 #include "troubled.h"
 
 #define MS INT64_C(1000000)
 
 /* ---- a host ---- */
 
-/* It decides by tools/shards_plan.h, over a member, locks and zkl_shards_plan(), as zkl shards does
+/* It decides by recipes/shard.h, over a member, locks and zkl_shards_plan(), as zkl shards does
  * it for commands. It has a session for its member and one for its locks. */
 enum { SHARDS = 6, SHARER_DRAIN_MS = 800 };
 

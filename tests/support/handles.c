@@ -85,3 +85,11 @@ void (*handles_heard)(void);
         return result;                                                                             \
     }
 #include "every_call.inc"
+
+void handles_hear_shards(zkl_shards *from, zkl_shards_event event, const zkl_shards_news *news,
+                         void *data)
+{
+    if (handles_heard)
+        handles_heard();
+    zkl_grant_release(news->grant);
+}

@@ -75,4 +75,8 @@ extern void (*handles_heard)(void);
 #define HEARD(type, name, parameters, result) type name parameters;
 #include "every_call.inc"
 
+/* The same for shards: it gives up each that it is granted. */
+void handles_hear_shards(zkl_shards *from, zkl_shards_event event, const zkl_shards_news *news,
+                         void *data);
+
 #endif

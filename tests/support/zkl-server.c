@@ -1,5 +1,5 @@
-/* zkl-server [--nodes N] [--tick MS] [--java OPTION]… [-- COMMAND ARG…]: a throwaway ZooKeeper
- * server for one command, or until SIGINT or SIGTERM. */
+/* zkl-server [--nodes N] [--tick MS] [--java OPTION]… [--config LINE]… [-- COMMAND ARG…]: a
+ * throwaway ZooKeeper server for one command, or until SIGINT or SIGTERM. */
 #include "server.h"
 
 #include <errno.h>
@@ -15,7 +15,8 @@ enum { EXIT_USAGE = 64, EXIT_NO_SERVER = 69, EXIT_NO_EXEC = 126, EXIT_NOT_FOUND 
 
 static int usage(void)
 {
-    fputs("usage: zkl-server [--nodes N] [--tick MS] [--java OPTION]... [-- COMMAND ARG...]\n"
+    fputs("usage: zkl-server [--nodes N] [--tick MS] [--java OPTION]... [--config LINE]...\n"
+          "                  [-- COMMAND ARG...]\n"
           "Starts a throwaway ZooKeeper server, or an ensemble of N, on 127.0.0.1, and runs\n"
           "COMMAND with ZKL_CONNECT in its environment; without one it waits for a signal.\n",
           stderr);
@@ -58,17 +59,21 @@ static bool parse(int argc, char **argv, struct zk_server_options *o)
     static const struct option options[] = {{"nodes", required_argument, NULL, 'n'},
                                             {"tick", required_argument, NULL, 't'},
                                             {"java", required_argument, NULL, 'j'},
+                                            {"config", required_argument, NULL, 'c'},
                                             {NULL, 0, NULL, 0}};
-    static const char *jvm[8]; /* the last is NULL */
-    size_t java = 0;
+    static const char *jvm[8], *lines[8]; /* the last of each is NULL */
+    size_t java = 0, config = 0;
     for (int c; (c = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
         if (c == 'j' && java < sizeof jvm / sizeof *jvm - 1)
             jvm[java++] = optarg;
+        else if (c == 'c' && config < sizeof lines / sizeof *lines - 1)
+            lines[config++] = optarg;
         else if ((c != 'n' || !number(optarg, 1, 7, &o->nodes)) &&
                  (c != 't' || !number(optarg, 1, 60000, &o->tick_ms)))
             return false;
     }
     o->jvm = jvm;
+    o->config = lines;
     return true;
 }
 

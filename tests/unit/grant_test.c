@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <zkl-zookeeper.h>
 #include <zookeeper/zookeeper.h>
@@ -233,6 +234,25 @@ static void check_filled(int code)
 
     CHECK_INT(fill(&op), code);
     CHECK_STR(op.check_op.path, t->full_node);
+}
+
+static int64_t kernel_ns(clockid_t id)
+{
+    struct timespec now;
+
+    REQUIRE(clock_gettime(id, &now) == 0);
+    return (int64_t)now.tv_sec * 1000 * CLOCK_MS + now.tv_nsec;
+}
+
+/* A reading lies between two of the kernel's, and no wall clock's does. */
+TEST_CASE(by_the_kernels_clocks)
+{
+    const int64_t boot = kernel_ns(CLOCK_BOOTTIME), raw = kernel_ns(CLOCK_MONOTONIC_RAW);
+    const struct instant both = clock_now();
+    const int64_t again = clock_boot();
+
+    CHECK(boot <= both.boot && both.boot <= again && again <= kernel_ns(CLOCK_BOOTTIME));
+    CHECK(raw <= both.raw && both.raw <= kernel_ns(CLOCK_MONOTONIC_RAW));
 }
 
 /* By both clocks, as it was set, but for the microsecond that is cut off. */

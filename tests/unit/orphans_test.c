@@ -86,6 +86,25 @@ TEST_CASE(done_at_once)
     }
 }
 
+/* The answer to the first may be lost with its connection, though it was done. */
+TEST_CASE(asked_again_on_the_next_connection)
+{
+    static const enum store_rc done[] = {STORE_OK, STORE_NONODE};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(done); i++) {
+        start();
+        orphan_delete(s, g_strdup("/root/x"));
+        fake_event(STORE_EV_DOWN);
+        answer(STORE_UNKNOWN);
+        CHECK(!fake_is_asked(STORE_DELETE, "/root/x"));
+        fake_event(STORE_EV_UP);
+        REQUIRE(fake_is_asked(STORE_DELETE, "/root/x"));
+        answer(done[i]);
+        check_errors(0);
+        hand_close(s);
+    }
+}
+
 TEST_CASE(retried_later_and_later)
 {
     static const int64_t pauses[] = {500, 1000, 2000, 4000, 8000, 16000, 30000, 30000};

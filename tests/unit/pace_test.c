@@ -92,3 +92,12 @@ TEST_CASE(a_healthy_lock_is_not_ended)
         CHECK(pace_plan(1000000, timeout, timeout / 8, timeout / 64).grace_ms <
               pace_steady_ms(timeout));
 }
+
+TEST_CASE(many_are_killed_earlier)
+{
+    CHECK_INT(pace_margin_ms(0, 1000, 250), 250);
+    CHECK_INT(pace_margin_ms(64, 1000, 250), 250);
+    CHECK_INT(pace_margin_ms(500, 1000, 250), 500);
+    CHECK_INT(pace_margin_ms(1000, 1000, 250), 750); /* the rest is for TERM */
+    CHECK_INT(pace_margin_ms(1000, 100, 125), 125);
+}

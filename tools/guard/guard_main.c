@@ -2,7 +2,6 @@
  * meant for it. It reads what it must know in memory that the tool writes, so the tool need not be
  * awake. */
 #include "../orphan.h"
-#include "../shards_plan.h"
 #include "../terminal.h"
 #include "../tool.h"
 #include "channel.h"
@@ -366,7 +365,7 @@ static void let_die(struct guarding *g)
     if (g->has_waited || !atomic_load(&g->shared->killed))
         return;
     g->has_waited = true;
-    g_usleep((gulong)g->options.commands * SHARD_KILL_MS * 1000 / 4);
+    g_usleep((gulong)g->options.commands * PACE_KILL_MS * 1000 / 4);
 }
 
 /* Ends the session of a dead tool, once nothing runs under its lock: the next holder need not wait

@@ -69,3 +69,10 @@ struct pace_plan pace_plan(int64_t need_ms, int64_t session_timeout_ms, int64_t 
     plan.grace_ms = MAX(MAX(grace_ms, plan.margin_ms), MIN(plan.margin_ms + for_term, most));
     return plan;
 }
+
+int64_t pace_margin_ms(int commands, int64_t grace_ms, int64_t alone_ms)
+{
+    const int64_t all = (int64_t)commands * PACE_KILL_MS;
+
+    return MAX(MIN(all, grace_ms * 3 / 4), alone_ms);
+}

@@ -27,6 +27,13 @@ int64_t pace_pause_ms(int64_t cpu_ms, int64_t session_timeout_ms);
 /* Returns the least time to the deadline that there is while renewals come in time. */
 int64_t pace_steady_ms(int64_t session_timeout_ms);
 
+/* How long zkl shards needs for each command that it kills. */
+#define PACE_KILL_MS 1
+
+/* Returns how long before their common deadline that number of commands is killed, since each takes
+ * a while to end. That is at most three quarters of the grace, or alone_ms if that is more. */
+int64_t pace_margin_ms(int commands, int64_t grace_ms, int64_t alone_ms);
+
 struct pace_plan {
     int64_t margin_ms; /* from KILL to the deadline */
     int64_t grace_ms;  /* from TERM to the deadline; not less than margin_ms */

@@ -6,7 +6,6 @@
  * and it asks its own; a second TERM would make it kill them. */
 #include "termination.h"
 #include "../events.h"
-#include "../shards_plan.h"
 #include "../tool.h"
 #include "processes.h"
 
@@ -44,8 +43,8 @@ const char *termination_loss_name(const struct termination *e)
 /* Returns the margin for a tree that takes no time to end. */
 static int64_t margin_least_ms(const struct hold_options *o)
 {
-    return shards_margin_ms(o->commands, o->grace_ms,
-                            MAX(o->grace_ms / 4, o->session_timeout_ms / MARGIN_LEAST_PER_TIMEOUT));
+    return pace_margin_ms(o->commands, o->grace_ms,
+                          MAX(o->grace_ms / 4, o->session_timeout_ms / MARGIN_LEAST_PER_TIMEOUT));
 }
 
 /* Plans the end of a tree that takes need_ms to end. */

@@ -57,6 +57,10 @@ enum { RETAIN_MS = 500, RUN_MS = 200 };
     {                                                                                              \
         TURN_ONCE, 1u << (p), 0                                                                    \
     }
+#define LEAD(p)                                                                                    \
+    {                                                                                              \
+        TURN_CAMPAIGN, 1u << (p), 0                                                                \
+    }
 
 /* clang-format off */
 static const struct roles roles_of[] = { /* the first one is a mix of all */
@@ -77,6 +81,11 @@ static const struct roles roles_of[] = { /* the first one is a mix of all */
      {SEVERAL(3), SEVERAL(6), SEVERAL(5), SEVERAL(7), SEVERAL(12), SEVERAL(9),
       LOCK(0), RETAINED(1), LOCK(2), LOCK(3)}},
     {"once", 1, 3, 1000, {ONCE(0), ONCE(0), ONCE(0)}},
+    {"fleet", 6, 20, 300,
+     {LOCK(0), RETAINED(0), SEVERAL(3), LOCK(1), RETAINED(1), SEVERAL(3),
+      RWLOCK(2), RWLOCK(2), RWLOCK(2), RWLOCK(2),
+      PERMITS(3), NUMBERED(3), PERMITS(3), NUMBERED(3), ONCE(4), ONCE(4), ONCE(4),
+      LEAD(5), LEAD(5), LEAD(5)}},
     {0},
 };
 /* clang-format on */
@@ -100,6 +109,7 @@ static unsigned roles_claims(const struct roles *r)
         [TURN_PERMITS] = 1u << CLAIM_PERMITS,
         [TURN_NUMBERED] = 1u << CLAIM_NUMBERED,
         [TURN_ONCE] = 1u << CLAIM_ONCE,
+        [TURN_CAMPAIGN] = 1u << CLAIM_LOCK,
     };
     unsigned all = 0;
 
@@ -124,13 +134,16 @@ enum { KINDS_MAX = 32 };
 struct campaign {
     const struct roles *roles;
     int seed, nodes, seconds, grants; /* wanted: both at least; grants of each kind of claim */
+    char *program[2]; /* zkl-worker over two versions, between which the fleet rolls; or none */
     /* What came out: */
     int injected[KINDS_MAX];
+    int rolled; /* restarts by which a worker became one of the other version */
+    int ended;  /* those that began with an end by order */
     int took_s;
     judgement *judgement;
 };
 
-enum { STEP_US = 10000 };
+enum { STEP_US = 10000, ROLL_MS = 600 /* at most, between two restarts of a roll */ };
 
 struct play {
     struct campaign *c;
@@ -144,7 +157,11 @@ struct play {
     guint counted;                /* events looked at */
     claim_kind wants[ACTORS_MAX]; /* by the last of those */
     int grants[CLAIM_KINDS];
-    int later_turns; /* of tokens */
+    int later_turns;   /* of tokens */
+    bool rolling;      /* a worker is on its way to the other version, */
+    int former;        /* after this process of it, */
+    bool asked;        /* which was asked to end, and was not killed */
+    int64_t next_roll; /* when the next one may begin; monotonic us */
 };
 
 static int64_t soon(struct play *p, int min_ms, int max_ms)
@@ -246,11 +263,50 @@ static void count_grants(struct play *p)
     }
 }
 
+/* All workers become the other version, and then again what they were. */
+static int restarts_of_roll(const struct campaign *c)
+{
+    return c->program[0] ? 2 * c->roles->count : 0;
+}
+
+/* A rolling restart: one worker after the other is killed or asked to end, and goes on as the other
+ * version. If a fault replaces it before, that is the other version, too. */
+static void roll(struct play *p, int64_t now)
+{
+    const int worker = p->c->rolled % p->c->roles->count;
+    struct actor *a = &p->scene.actor[worker];
+
+    if (p->c->rolled == restarts_of_roll(p->c) || now < p->next_roll)
+        return;
+    if (!p->rolling) {
+        p->rolling = true;
+        p->former = a->number;
+        p->asked = g_rand_boolean(p->rand);
+        a->version = !a->version;
+        if (p->asked)
+            scene_end(&p->scene, worker);
+        else
+            scene_kill(&p->scene, worker);
+    }
+    scene_running(&p->scene);
+    if (a->number == p->former) {
+        if (a->pid != 0 || !scene_again(&p->scene, worker))
+            return;
+        p->c->ended += p->asked;
+    }
+    p->rolling = false;
+    p->c->rolled++;
+    p->next_roll = soon(p, 0, ROLL_MS);
+    progress_step();
+}
+
 /* Each kind was granted often enough, and what else there is to see was seen. */
 static bool has_enough(const struct play *p)
 {
     const unsigned claims = roles_claims(p->c->roles);
 
+    if (p->c->rolled < restarts_of_roll(p->c))
+        return false;
     for (int k = 0; k < CLAIM_KINDS; k++)
         if (claims >> k & 1 && p->grants[k] < MAX(1, p->c->grants))
             return false;
@@ -270,6 +326,7 @@ static void step(struct play *p)
     }
     if (now >= p->next_server && !p->server_busy)
         begin(p, false);
+    roll(p, now);
     g_usleep(STEP_US);
 }
 
@@ -299,7 +356,8 @@ static bool start(struct play *p)
                                      .tick_ms = g_rand_int_range(p->rand, 200, 301),
                                      .timeout_ms = g_rand_int_range(p->rand, 1000, 1601),
                                      .sync_limit = 16, /* longer than any session timeout */
-                                     .paths = p->c->roles->paths};
+                                     .paths = p->c->roles->paths,
+                                     .program = {p->c->program[0], p->c->program[1]}};
 
     printf("campaign: %s, seed %d, %d server%s, tick %d ms, session timeout %d ms, %d workers on "
            "%d paths\n",
@@ -390,6 +448,8 @@ static void print_faults(const struct campaign *c)
             row(fault_kinds[k].name, c->injected[k]);
     }
     row("faults in all", sum);
+    if (c->program[0])
+        row("became the other version", c->rolled);
 }
 
 /* What each kind of claim came to. */
@@ -450,9 +510,13 @@ static void demand(const struct campaign *c, int *failed)
         printf("FAILED: no run was completed\n");
         ++*failed;
     }
-    if (j->sessions != (guint)c->roles->count) {
+    if (c->rolled < restarts_of_roll(c)) {
+        printf("FAILED: %d of %d restarts of the fleet\n", c->rolled, restarts_of_roll(c));
+        ++*failed;
+    }
+    if (j->sessions < (guint)(c->roles->count + c->ended)) {
         printf("FAILED: %u sessions said what they counted, %d workers ended\n", j->sessions,
-               c->roles->count);
+               c->roles->count + c->ended);
         ++*failed;
     }
     if (j->of[CLAIM_READ].grants >= SHARED_OF && j->readers < 2) {
@@ -540,12 +604,16 @@ static bool parse(struct campaign *c, int argc, char **argv)
     char *recipe = NULL;
     const GOptionEntry entries[] = {
         {"recipe", 0, 0, G_OPTION_ARG_STRING, &recipe,
-         "mixed (default), mutex, rwlock, semaphore, multilock or once", "NAME"},
+         "mixed (default), mutex, rwlock, semaphore, multilock, once or fleet", "NAME"},
         {"seed", 0, 0, G_OPTION_ARG_INT, &c->seed, "what is drawn", "N"},
         {"seconds", 0, 0, G_OPTION_ARG_INT, &c->seconds, "run at least so long", "N"},
         {"grants", 0, 0, G_OPTION_ARG_INT, &c->grants, "and until there were so many of each kind",
          "N"},
         {"nodes", 0, 0, G_OPTION_ARG_INT, &c->nodes, "servers: 1 or 3 (default)", "N"},
+        {"worker", 0, 0, G_OPTION_ARG_STRING, &c->program[0], "zkl-worker, for a rolling restart",
+         "PROGRAM"},
+        {"other-worker", 0, 0, G_OPTION_ARG_STRING, &c->program[1],
+         "the same over another version of zkl", "PROGRAM"},
         {0},
     };
     GOptionContext *context = g_option_context_new(NULL);
@@ -557,8 +625,8 @@ static bool parse(struct campaign *c, int argc, char **argv)
     g_option_context_free(context);
     c->roles = recipe ? roles_find(recipe) : roles_of;
     g_free(recipe);
-    bool ok =
-        !error && argc == 1 && c->roles && (c->nodes == 1 || c->nodes == NODES) && c->seconds >= 0;
+    bool ok = !error && argc == 1 && c->roles && (c->nodes == 1 || c->nodes == NODES) &&
+              c->seconds >= 0 && !c->program[0] == !c->program[1];
     g_clear_error(&error);
     return ok;
 }
@@ -588,6 +656,8 @@ int main(int argc, char **argv)
         run_one(&c, &passed, &failed);
     else
         run_selection(&passed, &failed);
+    g_free(c.program[0]);
+    g_free(c.program[1]);
     printf("%d passed, %d failed, 0 skipped\n", passed, failed);
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

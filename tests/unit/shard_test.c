@@ -1,11 +1,11 @@
 /* What a host does about a shard; and what several hosts do about one, by a model of its lock. */
+#include "recipes/back_off.h"
+#include "recipes/shard.h"
 #include "runner.h"
-#include "tools/failure.h"
-#include "tools/shards_plan.h"
 
 #include <glib.h>
 
-TEST_SUITE(shards_plan);
+TEST_SUITE(shard);
 
 enum { DRAIN = 4000, DOUBT = 6000 };
 
@@ -31,7 +31,7 @@ static enum shard_act step(struct play *p, int64_t after)
     p->facts.now += after;
     const enum shard_act act = shard_step(&p->plan, &p->facts, &p->due);
 
-    CHECK(shard_plan_valid(&p->plan));
+    CHECK(shard_invariant(&p->plan));
     CHECK(p->due > p->facts.now); /* nothing is due again at once */
     return act;
 }
@@ -268,6 +268,35 @@ TEST_CASE(drains_for_so_long_at_most)
     CHECK_INT(step(&p, 1), SHARD_KILL);
 }
 
+/* A program is never killed for being slow. */
+TEST_CASE(drains_without_a_limit)
+{
+    struct play p = hold();
+
+    p.facts.drain_ms = SHARD_DRAIN_FOREVER;
+    p.facts.stop = true;
+    CHECK_INT(step(&p, 0), SHARD_STOP);
+    CHECK(p.due > SHARD_DRAIN_FOREVER);
+    CHECK_INT(step(&p, INT64_C(1) << 50), SHARD_REST);
+    CHECK_INT(p.plan.state, SHARD_ENDING);
+}
+
+TEST_CASE(moves_only_so)
+{
+    static const enum shard_state moves[][2] = {
+        {SHARD_OUT, SHARD_SEEKING}, {SHARD_SEEKING, SHARD_HELD},  {SHARD_SEEKING, SHARD_ENDING},
+        {SHARD_HELD, SHARD_ENDING}, {SHARD_ENDING, SHARD_KILLED}, {SHARD_SEEKING, SHARD_OUT},
+        {SHARD_HELD, SHARD_OUT},    {SHARD_ENDING, SHARD_OUT},    {SHARD_KILLED, SHARD_OUT}};
+    size_t allowed = 0;
+
+    for (int from = 0; from <= SHARD_STATES; from++)
+        for (int to = 0; to <= SHARD_STATES; to++)
+            allowed += shard_may_move((enum shard_state)from, (enum shard_state)to);
+    CHECK_INT(allowed, G_N_ELEMENTS(moves));
+    for (size_t i = 0; i < G_N_ELEMENTS(moves); i++)
+        CHECK(shard_may_move(moves[i][0], moves[i][1]));
+}
+
 TEST_CASE(pauses_after_failures)
 {
     static const int64_t pauses[] = {1000, 2000, 4000, 8000, 16000, 30000, 30000};
@@ -275,7 +304,7 @@ TEST_CASE(pauses_after_failures)
 
     for (size_t i = 0; i < G_N_ELEMENTS(pauses); i++) {
         shard_ended(&p.plan, true, p.facts.now);
-        CHECK(shard_plan_valid(&p.plan));
+        CHECK(shard_invariant(&p.plan));
         CHECK_INT(p.plan.pause_ms, pauses[i]);
         p.facts.granted = false;
         CHECK_INT(step(&p, pauses[i] - 1), SHARD_REST);
@@ -285,9 +314,9 @@ TEST_CASE(pauses_after_failures)
         p.facts.granted = true;
         CHECK_INT(step(&p, 10), SHARD_REST);
     }
-    step(&p, PAUSE_LAST_MS);
+    step(&p, BACK_OFF_LAST_MS);
     shard_ended(&p.plan, true, p.facts.now);
-    CHECK_INT(p.plan.pause_ms, PAUSE_FIRST_MS); /* it has worked for a while */
+    CHECK_INT(p.plan.pause_ms, BACK_OFF_FIRST_MS); /* it has worked for a while */
     p.facts.owned = false;
     CHECK_INT(step(&p, 0), SHARD_REST);
     CHECK(!shard_is_paused(&p.plan)); /* another one's */
@@ -408,13 +437,4 @@ TEST_CASE(hosts_agree_in_the_end)
         CHECK_INT(m.moves, moves); /* and it stays there */
         g_rand_free(rand);
     }
-}
-
-TEST_CASE(many_are_killed_earlier)
-{
-    CHECK_INT(shards_margin_ms(0, 1000, 250), 250);
-    CHECK_INT(shards_margin_ms(64, 1000, 250), 250);
-    CHECK_INT(shards_margin_ms(500, 1000, 250), 500);
-    CHECK_INT(shards_margin_ms(1000, 1000, 250), 750); /* the rest is for TERM */
-    CHECK_INT(shards_margin_ms(1000, 100, 125), 125);
 }

@@ -1,5 +1,8 @@
-#include "shards_plan.h"
-#include "failure.h"
+#include "shard.h"
+
+#include <assert.h>
+
+#include "back_off.h"
 
 /* Takes who owns the shard by the view, if the view is confirmed. */
 static void take_facts(struct shard_plan *s, const struct shard_facts *f)
@@ -10,9 +13,9 @@ static void take_facts(struct shard_plan *s, const struct shard_facts *f)
     s->since = f->now;
 }
 
-/* Begins to end the command, or the attempt to get the lock. */
-static enum shard_act shards_plan_end(struct shard_plan *s, const struct shard_facts *f,
-                                      int64_t *ret_due)
+/* Begins to end the worker. */
+static enum shard_act shard_stop(struct shard_plan *s, const struct shard_facts *f,
+                                 int64_t *ret_due)
 {
     s->state = SHARD_ENDING;
     s->kill_at = f->now + f->drain_ms;
@@ -61,7 +64,7 @@ static enum shard_act end_if_awaited(struct shard_plan *s, const struct shard_fa
     const bool answered = s->asked_at != 0 && f->looked_at >= s->asked_at;
 
     if (answered && f->waits)
-        return shards_plan_end(s, f, ret_due);
+        return shard_stop(s, f, ret_due);
     if (s->asked_at != 0 && !answered)
         return SHARD_REST;
     if (answered && f->now < f->looked_at + SHARD_LOOK_MS) {
@@ -78,7 +81,7 @@ static enum shard_act when_held(struct shard_plan *s, const struct shard_facts *
     const int64_t from = free_from(s, f);
 
     if (f->stop || f->revoked)
-        return shards_plan_end(s, f, ret_due);
+        return shard_stop(s, f, ret_due);
     if (f->now < from || s->asked_at < from)
         s->asked_at = 0;
     if (!f->wanted)
@@ -98,7 +101,7 @@ static enum shard_act when_seeking(struct shard_plan *s, const struct shard_fact
         s->held_at = f->now;
         return when_held(s, f, ret_due);
     }
-    return f->stop || (f->confirmed && !s->mine) ? shards_plan_end(s, f, ret_due) : SHARD_REST;
+    return f->stop || (f->confirmed && !s->mine) ? shard_stop(s, f, ret_due) : SHARD_REST;
 }
 
 /* Decides in the state ENDING. */
@@ -114,10 +117,10 @@ static enum shard_act when_ending(struct shard_plan *s, const struct shard_facts
     return SHARD_KILL;
 }
 
-enum shard_act shard_step(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
+/* Decides in the present state. */
+static enum shard_act shard_decide(struct shard_plan *s, const struct shard_facts *f,
+                                   int64_t *ret_due)
 {
-    *ret_due = INT64_MAX;
-    take_facts(s, f);
     switch (s->state) {
     case SHARD_OUT:
         return when_out(s, f, ret_due);
@@ -132,11 +135,36 @@ enum shard_act shard_step(struct shard_plan *s, const struct shard_facts *f, int
     }
 }
 
-/* Returns the pause before the next attempt. The pauses of a command that has worked for a while
+bool shard_may_move(enum shard_state from, enum shard_state to)
+{
+    static const unsigned char allowed[SHARD_STATES] = {
+        [SHARD_OUT] = 1 << SHARD_SEEKING,
+        [SHARD_SEEKING] = 1 << SHARD_HELD | 1 << SHARD_ENDING | 1 << SHARD_OUT,
+        [SHARD_HELD] = 1 << SHARD_ENDING | 1 << SHARD_OUT,
+        [SHARD_ENDING] = 1 << SHARD_KILLED | 1 << SHARD_OUT,
+        [SHARD_KILLED] = 1 << SHARD_OUT};
+
+    return from < SHARD_STATES && to < SHARD_STATES && (allowed[from] >> to & 1);
+}
+
+enum shard_act shard_step(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
+{
+    const enum shard_state from = s->state;
+
+    *ret_due = INT64_MAX;
+    take_facts(s, f);
+    const enum shard_act act = shard_decide(s, f, ret_due);
+    assert(s->state == from || shard_may_move(from, s->state));
+    assert(shard_invariant(s));
+    (void)from;
+    return act;
+}
+
+/* Returns the pause before the next attempt. The pauses of a worker that has lasted for a while
  * begin anew. */
 static int64_t next_pause(const struct shard_plan *s, int64_t now)
 {
-    return pause_next_ms(s->held_at != 0 && now - s->held_at >= PAUSE_LAST_MS ? 0 : s->pause_ms);
+    return back_off_next(s->held_at != 0 && now - s->held_at >= BACK_OFF_LAST_MS ? 0 : s->pause_ms);
 }
 
 void shard_ended(struct shard_plan *s, bool failed, int64_t now)
@@ -154,19 +182,10 @@ bool shard_is_paused(const struct shard_plan *s)
     return s->state == SHARD_OUT && s->mine && s->pause_ms > 0;
 }
 
-int64_t shards_margin_ms(int commands, int64_t grace_ms, int64_t alone_ms)
-{
-    const int64_t all = (int64_t)commands * SHARD_KILL_MS;
-    const int64_t most = grace_ms * 3 / 4;
-    const int64_t margin = all < most ? all : most;
-
-    return margin > alone_ms ? margin : alone_ms;
-}
-
-bool shard_plan_valid(const struct shard_plan *s)
+bool shard_invariant(const struct shard_plan *s)
 {
     return s->state <= SHARD_KILLED && (s->kill_at != 0) == (s->state == SHARD_ENDING) &&
            (s->held_at == 0 || s->state >= SHARD_HELD) &&
            (s->held_at != 0 || s->state != SHARD_HELD) && s->pause_ms >= 0 &&
-           s->pause_ms <= PAUSE_LAST_MS && (s->asked_at == 0 || s->held_at != 0);
+           s->pause_ms <= BACK_OFF_LAST_MS && (s->asked_at == 0 || s->held_at != 0);
 }

@@ -1,0 +1,394 @@
+#!/usr/bin/env python3
+"""Which world sees which design fault, how soon, and at what cost.
+
+Plants the faults of faults.txt, one at a time, in a copy of the tree, makes what depends on them, and runs each
+world's programs until one of them fails: those of the matrix, the quick ones first, and no more of a world when it
+has taken its share of the processor. What fails in unit must do so again. All times are the processor's.
+
+The work is in FOLDER. A run that was ended continues with the same command; a fault whose text has changed, and
+--again PATTERN, are tried anew.
+
+    faults.py                              all faults in all worlds that need no server; the table to _build/worlds.md
+    faults.py --worlds unit,live --only '^[23] '
+                                           these, of the faults whose line matches
+    faults.py --report                     only the table of what was tried
+    faults.py --check [ROOT]               says which faults do not fit the tree, and which functions are gone that
+                                           the tables of mutants and tests/FOUND.md name
+"""
+import argparse
+import collections
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import threading
+
+import matrix
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RULES = {
+    "1": "one holder", "2": "granted only when proved", "3": "a deadline, not a hope", "4": "a loss is told, once, in time",
+    "5": "watch only the predecessor", "6": "no orphan", "7": "order by the number", "8": "only the owner unlocks",
+    "9": "exactly one completion", "10": "callable anywhere", "11": "bad input"}
+
+PURE = ["unit", "golden", "explore", "sim", "torture", "world"]
+# What needs servers: each world by what of it is short. They are tried when they are asked for.
+SERVED = [
+    ("live", "tests/live/live", ["mutex", "mutex_end", "election", "fault_connection.cut_while_*", "fault_reply"]),
+    ("interop", "tests/interop/sees.sh", []),
+    ("cli", "tests/cli/lock.sh", []),
+    ("cli", "tests/cli/loss.sh", []),
+    ("soak", "tests/live/faults/campaign", ["--recipe", "mixed", "--seed", "1", "--nodes", "3", "--seconds", "60"]),
+]
+WORLDS = PURE + ["live", "interop", "cli", "soak"]
+FAILED = re.compile(r"^FAIL(ED:)? ", re.M)
+
+Place = collections.namedtuple("Place", "file function before after")
+Fault = collections.namedtuple("Fault", "rule text places id")
+
+
+class Misfit(Exception):
+    pass
+
+
+# ---- the faults ----
+
+
+def read_faults(path):
+    faults, rule, text, places = [], None, None, []
+
+    def end():
+        if places:
+            made = [Place(*p[:2], tuple(p[2]), tuple(p[3])) for p in places]
+            faults.append(Fault(rule, text, made, hashlib.sha256(repr(made).encode()).hexdigest()[:12]))
+
+    with open(path) as lines:
+        for line in lines:
+            line = line.rstrip("\n")
+            if line.startswith("* "):
+                end()
+                rule, text = line[2:].split(" ", 1)
+                places = []
+            elif line[:2] in ("- ", "+ "):
+                places[-1]["-+".index(line[0]) + 2].append(line[2:].strip())
+            elif line and not line.startswith("#"):
+                places.append([*line.split(), [], []])
+    end()
+    return faults
+
+
+def span(lines, function):
+    """Where the function or table begins and ends."""
+    if function == "-":
+        return 0, len(lines)
+    begins = re.compile(rf"[A-Za-z}}].*\b{re.escape(function)}\b *[(\[]")
+    for i, line in enumerate(lines):
+        if begins.match(line) and not line.endswith(";"):
+            ends = (k for k in range(i + 1, len(lines)) if lines[k].startswith("}"))
+            return i, next(ends, len(lines))
+    raise Misfit(f"there is no {function}")
+
+
+def change(text, place):
+    """The text with the place changed. Its lines keep their numbers, so that assertions stay what they were."""
+    lines = text.split("\n")
+    begin, end = span(lines, place.function)
+    n = len(place.before)
+    found = [i for i in range(begin, end - n + 1) if tuple(s.strip() for s in lines[i:i + n]) == place.before]
+    if len(found) != 1:
+        raise Misfit(f"{place.function} has these lines {len(found)} times: {place.before[0]}")
+    after = [" ".join(place.after)] + [""] * (n - 1)
+    return "\n".join(lines[:found[0]] + after + lines[found[0] + n:])
+
+
+def plant(root, fault):
+    """file -> its text with the fault"""
+    texts = {}
+    for place in fault.places:
+        if place.file not in texts:
+            with open(os.path.join(root, place.file)) as file:
+                texts[place.file] = file.read()
+        texts[place.file] = change(texts[place.file], place)
+    return texts
+
+
+# ---- what no longer fits ----
+
+
+def named_by_found(root):
+    """Every (file, function) that tests/FOUND.md names."""
+    with open(os.path.join(root, "tests/FOUND.md")) as lines:
+        for line in lines:
+            rules = line.split(" | ")[1] if line.count(" | ") == 2 else ""
+            for file, functions in re.findall(r"`([a-z_/]+\.(?:c|h|py))`((?:(?:: |, )`[A-Za-z_.]+`)+)", rules):
+                for function in re.findall(r"`([A-Za-z_.]+)`", functions):
+                    yield file, function
+
+
+def misfits(root):
+    """What the tables of mutants and tests/FOUND.md name, and the tree no longer has."""
+    texts = {}
+
+    def text(file):
+        path = os.path.join(root, file)
+        if file not in texts:
+            with open(path if os.path.exists(path) else os.devnull) as opened:
+                texts[file] = opened.read()
+        return texts[file]
+
+    for fault in read_faults(os.path.join(root, "tests/mutants/faults.txt")):
+        for place in fault.places:
+            try:
+                change(text(place.file), place)
+            except Misfit as e:
+                yield f"tests/mutants/faults.txt: {fault.text}: {place.file}: {e}"
+    for table in ("tests/mutants/matrix.txt", "tests/mutants/equivalent.txt"):
+        for key, _ in matrix.read_table(os.path.join(root, table)):
+            place, before, _ = key.split("\n")
+            file, function = place.split()[:2]
+            try:
+                lines = text(file).split("\n")
+                begin, end = span(lines, function)
+                if before[2:] not in " ".join(" ".join(lines[begin:end]).split()):
+                    raise Misfit(f"{function} has no {before[2:]}")
+            except Misfit as e:
+                yield f"{table}: {file}: {e}"
+    for file, name in named_by_found(root):
+        if not re.search(rf"\b{re.escape(name.split('.')[-1])}\b", text(file)):
+            yield f"tests/FOUND.md: {file} has no {name}"
+
+
+# ---- one fault ----
+
+
+def world_of(entry):
+    folder = entry[1].split("/")[1:-1]
+    return folder[-1] if folder[-1] in WORLDS else folder[0]
+
+
+def programs(worlds):
+    """world -> its programs"""
+    of = collections.defaultdict(list)
+    for entry in matrix.PROGRAMS:
+        if world_of(entry) in worlds:
+            of[world_of(entry)].append(entry)
+    for world, target, arguments in SERVED:
+        if world in worlds:
+            of[world].append((os.path.basename(target), target, arguments))
+    return of
+
+
+def digest(tree, target):
+    with open(os.path.join(tree.build, target), "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def targets_of(entries):
+    return ["all-tests"] if any(e[1].endswith(".sh") for e in entries) else sorted({e[1] for e in entries})
+
+
+class Job:
+    """A tree in which one fault after the other is planted."""
+
+    def __init__(self, tree, scratch, files, of, times):
+        self.tree, self.scratch, self.of, self.times = tree, scratch, of, times
+        every = sum(of.values(), [])
+        tree.restore(files, every=True)
+        if tree.make(targets_of(every), capture_output=True).returncode:
+            matrix.die(f"{tree.path} cannot be made")
+        self.originals = {e[1]: digest(tree, e[1]) for e in every if not e[1].endswith(".sh")}
+
+    def run(self, entry):
+        """(status, output, seconds)"""
+        _, target, arguments = entry
+        extra = None
+        if target.endswith(".sh"):
+            arguments, target = [self.tree.source(target)], "/bin/bash"
+        if world_of(entry) not in PURE:
+            extra = {"ZKL_REQUIRE_SERVER": "1"}
+        limit = self.times.get(entry[0], 60) * 20 + 2 * matrix.TEST_TIMEOUT
+        return matrix.execute(self.tree, self.scratch, (entry[0], target, arguments), limit, extra, FAILED)
+
+    def sees(self, entry):
+        """(what has failed, "": nothing; seconds)"""
+        status, output, seconds = self.run(entry)
+        if status == 0:
+            return "", seconds
+        cases = [f"{suite}.{its[0]}" for suite, its in matrix.failed_of(output).items()]
+        if entry[0] == "unit" and cases:
+            again, _, more = self.run((entry[0], entry[1], cases[:1]))
+            return (cases[0] if again != 0 else ""), seconds + more
+        seed = re.search(r"^seed (\d+): ", output, re.M)
+        return (f"{entry[0]}: seed {seed[1]}" if seed else cases[0] if cases else entry[0]), seconds
+
+    def try_world(self, world, most):
+        saw, soon, spent = "", 0.0, 0.0
+        if self.tree.make(targets_of(self.of[world]), capture_output=True).returncode:
+            return {"saw": "it cannot be linked", "soon": 0, "spent": 0}
+        for entry in sorted(self.of[world], key=lambda e: self.times.get(e[0], 60)):
+            if saw or spent > most:
+                break
+            if entry[1] in self.originals and digest(self.tree, entry[1]) == self.originals[entry[1]]:
+                continue
+            saw, seconds = self.sees(entry)
+            spent += seconds
+            soon = spent
+        return {"saw": saw, "soon": round(soon, 2), "spent": round(spent, 2)}
+
+    def try_fault(self, fault, worlds, results, most):
+        """Adds to results, world -> what came of it. True if a compiler sees a change."""
+        before = {f: self.tree.made(f) for f in {p.file for p in fault.places} if f.endswith(".c")}
+        try:
+            for file, text in plant(self.tree.path, fault).items():
+                with open(self.tree.source(file), "w") as out:
+                    out.write(text)
+            made = {f: self.tree.made(f) for f in before}
+            if None in made.values() or made == before:
+                return False
+            for world in worlds:
+                if world not in results:
+                    results[world] = self.try_world(world, most)
+        finally:
+            for file in {p.file for p in fault.places}:
+                with open(os.path.join(matrix.ROOT, file)) as original, open(self.tree.source(file), "w") as out:
+                    out.write(original.read())
+        return True
+
+
+# ---- the table ----
+
+
+def cell(result):
+    if result is None:
+        return ""
+    return f"`{result['saw']}` {result['soon']:.1f} s" if result["saw"] else f"no, {result['spent']:.0f} s"
+
+
+def write_table(path, faults, tried):
+    worlds = [w for w in WORLDS if any(w in tried.get(f.id, {}) for f in faults)]
+    with open(path, "w") as out:
+        out.write("| rule | the fault | " + " | ".join(worlds) + " |\n|" + " --- |" * (len(worlds) + 2) + "\n")
+        for f in faults:
+            cells = [cell(tried.get(f.id, {}).get(w)) for w in worlds]
+            out.write(f"| {f.rule} | {f.text} | " + " | ".join(cells) + " |\n")
+        out.write("\n| world | tried | seen | by it alone of all that were tried | half of them within | processor |\n"
+                  "| --- | --- | --- | --- | --- | --- |\n")
+        for w in worlds:
+            its = {f.id: tried[f.id][w] for f in faults if w in tried.get(f.id, {})}
+            seen = [r["soon"] for r in its.values() if r["saw"]]
+            alone = sum(1 for i, r in its.items() if r["saw"] and len(tried[i]) > 1
+                        and sum(1 for o in tried[i].values() if o["saw"]) == 1)
+            half = f"{statistics.median(seen):.1f} s" if seen else ""
+            out.write(f"| {w} | {len(its)} | {len(seen)} | {alone} | {half} | "
+                      f"{sum(r['spent'] for r in its.values()):.0f} s |\n")
+    unseen = [f for f in faults if tried.get(f.id) and not any(r["saw"] for r in tried[f.id].values())]
+    for f in unseen:
+        print(f"seen by nothing that was tried ({', '.join(tried[f.id])}): {f.rule}: {f.text}")
+    return not unseen
+
+
+# ---- all of them ----
+
+
+def load(folder, fault):
+    path = os.path.join(folder, "faults", fault.id)
+    if not os.path.exists(path):
+        return {}
+    with open(path) as file:
+        return json.load(file)
+
+
+def store(folder, fault, results):
+    path = os.path.join(folder, "faults", fault.id)
+    with open(path + ".new", "w") as file:
+        json.dump(results, file)
+    os.rename(path + ".new", path)
+
+
+def prepare(folder, jobs, of):
+    """The trees, and how long the programs take without a fault."""
+    os.makedirs(os.path.join(folder, "scratch"), exist_ok=True)
+    files = matrix.tracked()
+    every = sum(of.values(), [])
+    trees = [matrix.Tree(folder, f"tree-{n}", ["CC=gcc", "--disable-shared", "CFLAGS=-O1"]) for n in range(jobs)]
+    trees[0].prepare(files, targets_of(every))
+    for tree in trees[1:]:
+        tree.copy(trees[0])
+    path = os.path.join(folder, "seconds.json")
+    times = {}
+    if os.path.exists(path):
+        with open(path) as file:
+            times = json.load(file)
+    made = [Job(t, os.path.join(folder, "scratch", os.path.basename(t.path)), files, of, times) for t in trees]
+    for entry in every:
+        if entry[0] in times:
+            continue
+        status, output, seconds = made[0].run(entry)
+        if status != 0:
+            matrix.die(f"{entry[0]} fails without any fault: {output[-2000:]}")
+        times[entry[0]] = seconds
+        with open(path, "w") as file:
+            json.dump(times, file)
+    return made
+
+
+def try_all(folder, made, faults, worlds, most):
+    lock, todo = threading.Lock(), collections.deque(faults)
+
+    def work(job):
+        while True:
+            with lock:
+                if not todo:
+                    return
+                fault = todo.popleft()
+            results = load(folder, fault)
+            if all(w in results for w in worlds):
+                continue
+            if job.try_fault(fault, worlds, results, most):
+                store(folder, fault, results)
+                print(f"{fault.rule} {fault.text}: " + ", ".join(f"{w} {cell(results[w])}" for w in worlds), flush=True)
+            else:
+                print(f"{fault.rule} {fault.text}: nothing to the compiler, or not C", flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(len(made)) as workers:
+        for w in [workers.submit(work, job) for job in made]:
+            w.result()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--worlds", default=",".join(PURE), help="of " + ", ".join(WORLDS))
+    parser.add_argument("--only", metavar="PATTERN", default="", help="the faults whose \"rule text\" matches")
+    parser.add_argument("--again", metavar="PATTERN", help="forget what came of those that match")
+    parser.add_argument("--seconds", type=float, default=30, help="of the processor, for one fault in one world")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--folder", default="_build/faults")
+    parser.add_argument("--table", default="_build/worlds.md")
+    parser.add_argument("--report", action="store_true")
+    parser.add_argument("--check", nargs="?", const=matrix.ROOT, metavar="ROOT")
+    args = parser.parse_args()
+    if args.check:
+        for misfit in misfits(args.check):
+            print(misfit)
+        return 0
+    worlds = args.worlds.split(",")
+    if set(worlds) - set(WORLDS):
+        matrix.die(f"worlds are {', '.join(WORLDS)}")
+    folder = os.path.abspath(args.folder)
+    faults = read_faults(os.path.join(HERE, "faults.txt"))
+    os.makedirs(os.path.join(folder, "faults"), exist_ok=True)
+    chosen = [f for f in faults if re.search(args.only, f"{f.rule} {f.text}")]
+    if not args.report:
+        for fault in faults if args.again else []:
+            if re.search(args.again, f"{fault.rule} {fault.text}"):
+                store(folder, fault, {})
+        try_all(folder, prepare(folder, args.jobs, programs(worlds)), chosen, worlds, args.seconds)
+    return 0 if write_table(args.table, faults, {f.id: load(folder, f) for f in faults}) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
