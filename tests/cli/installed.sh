@@ -41,7 +41,7 @@ expect_match "zkl as an archive links all that it needs" '-lzkl.*-lzookeeper_mt.
     "$(pkg-config --static --libs zkl)"
 
 # What the packages' test does with theirs, on a server of its own.
-unit=$(find "$root" -name 'standby@.service') modules=$(find "$root" -path '*/zkl/__init__.py')
+unit=$(find "$root" -name 'zkl-standby@.service') modules=$(find "$root" -path '*/zkl/__init__.py')
 env -u ZKL_CONNECT ZKL_SERVER="$(realpath "$top_srcdir/debian/tests/with-zookeeper")" ZKL="$(find "$root" -path '*/bin/zkl')" EXAMPLES="$(dirname "$(find "$root" -name lock.c)")" UNIT="$unit" \
     LD_LIBRARY_PATH="$libdir" PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="${modules%/zkl/*}" \
     "$top_srcdir/debian/tests/programs" >"$scratch/programs"

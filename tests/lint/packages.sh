@@ -119,7 +119,7 @@ expect_none "nor has one of Debian's" "$(debian_pages; dead_links "$scratch/debi
 rm "$pages/docs/guide/tls.md"
 expect_some "sees a dead link" "$(dead_links "$pages")"
 expect_none "the unit starts the command that is installed" "$(
-    grep -L "^ExecStart=$(folders bindir)/zkl " "$scratch/root$(folders systemdsystemunitdir)/standby@.service")"
+    grep -L "^ExecStart=$(folders bindir)/zkl " "$scratch/root$(folders systemdsystemunitdir)/zkl-standby@.service")"
 
 # ---- syntax ----
 
