@@ -96,4 +96,21 @@ run() {
     echo "$passed passed, $failed failed, 0 skipped"
 }
 
+# For a systemd that boots in this root.
+service() {
+    set -e
+    dpkg -i ./*.deb
+    cat >/etc/systemd/system/zkl-test.service <<'UNIT'
+[Unit]
+Description=The test of zkl-standby@.service
+SuccessAction=exit
+FailureAction=exit
+
+[Service]
+Type=oneshot
+ExecStart=/src/zkl/debian/tests/service
+StandardOutput=file:/src/service.log
+UNIT
+}
+
 "$1"
