@@ -1,6 +1,7 @@
 #!/bin/bash
 # Packages: each installed file is in one of them, one version everywhere, and Debian's and the spec's are compared; why
-# they could not be built is told; and the completions are shell. abi.sh has the symbols file.
+# they could not be built is told; the table of platforms names what there is; and the completions are shell. abi.sh
+# has the symbols file.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -192,6 +193,43 @@ expect_none "no other test" "$(why a_test_fails | grep planted.well)"
 expect_some "why a build failed: configure" "$(why configure_fails | grep 'GLib 2.70 or newer is missing')"
 expect_some "its logs are kept" "$(why a_test_fails >/dev/null; cat "$scratch/dev/_build/deb/planted/logs/zkl/tests/unit/unit.log")"
 expect_none "the root is not" "$(why a_test_fails >/dev/null; find "$scratch/dev/_build/deb" -name roots)"
+
+# ---- platforms ----
+
+# The rows of a table that has a row for Debian 12's server, without where links lead.
+platforms() { # PAGE
+    awk '/^\|/ { rows = rows $0 "\n"; next } rows ~ /Debian 12 \| tested/ { printf "%s", rows } { rows = "" }' "$1" |
+        sed -E '1,2d; s/\]\([^)]*\)/]/g'
+}
+# Rows that do not say how it is known, or name a command that is not there.
+baseless() { # TABLE
+    local row state reason command
+    while IFS='|' read -r _ _ state reason _; do
+        row="$state:$reason"
+        case ${state// /} in
+        tested | built | refused)
+            command=$(grep -oE '`(\./dev [a-z]+( [a-z0-9-]+)?|tests/[^`]+)`' <<<"$reason" | head -n 1 | tr -d '`')
+            case $command in
+            './dev '*) grep -qE "^    .*\b$(cut -d ' ' -f 2 <<<"$command")\b.*\)" "$top_srcdir/dev" || echo "no such command: $row" ;;
+            tests/*) [ -e "$top_srcdir/$command" ] || echo "no such test: $row" ;;
+            *) echo "by no command: $row" ;;
+            esac
+            ;;
+        notknown) ;;
+        *) echo "neither tested nor built, refused or not known: $row" ;;
+        esac
+    done <<<"$1"
+}
+known=$(platforms "$top_srcdir/docs/guide/operations.md")
+expect_some "there is a table of platforms" "$known"
+expect_none "each row says how that is known" "$(baseless "$known")"
+expect_some "sees a claim by no command" "$(baseless '| Plan 9 | tested | it is well known |')"
+expect_some "sees a test that is not there" "$(baseless '| Plan 9 | tested | `tests/live/plan9.c` |')"
+expect_some "sees a command that is not there" "$(baseless '| Plan 9 | built | `./dev plan9` |')"
+expect_some "sees another word" "$(baseless '| Plan 9 | supported | `./dev check` |')"
+short=$(platforms "$top_srcdir/README.md")
+expect_some "the README has some of them" "$short"
+expect_none "it says the same" "$(grep -vxF "$known" <<<"$short")"
 
 # ---- syntax ----
 
