@@ -9,8 +9,9 @@ build_packages=(gcc g++ libc6-dev make autoconf automake libtool pkg-config
 server_packages=(libzookeeper-java default-jre-headless iproute2 jq)
 # What makes HTML of the pages.
 docs_packages=(mandoc cmark-gfm python3)
-# gdb shows what a test was doing that the watchdog ends; prometheus and promtool try the alerts and the console.
-check_packages=(clang clang-format binutils dpkg-dev patch gdb libevent-dev rpm zsh mypy prometheus "${docs_packages[@]}")
+# gdb shows what a test was doing that the watchdog ends; prometheus and promtool try the alerts and the console,
+# cmake and meson what the README says of them, and systemd's analysis the unit.
+check_packages=(clang clang-format binutils dpkg-dev patch gdb libevent-dev rpm zsh mypy prometheus cmake meson systemd "${docs_packages[@]}")
 # What bench/plot.py draws with.
 plot_packages=(python3-matplotlib)
 # Other libraries that take the same locks. ZooKeeper's own recipes come with its server.
