@@ -23,8 +23,8 @@ static char *overview_text(void)
     GString *text = g_string_new("ZooKeeper locks and leaders for the shell.\n\nCommands:\n");
 
     for (const struct verb *v = verbs; v->name; v++)
-        g_string_append_printf(text, "  %-6s  %s\n", v->name, v->summary);
-    g_string_append(text, "  help    show this, or the help of one command\n\n"
+        g_string_append_printf(text, "  %-9s  %s\n", v->name, v->summary);
+    g_string_append(text, "  help       show this, or the help of one command\n\n"
                           "\"zkl COMMAND --help\" lists the options of a command.");
     return g_string_free(text, FALSE);
 }

@@ -4,9 +4,9 @@
 build_packages=(gcc g++ libc6-dev make autoconf automake libtool pkg-config
     libglib2.0-dev libzookeeper-mt-dev libcunit1-dev python3 systemtap-sdt-dev tzdata)
 # The server is in libzookeeper-java: `zookeeper` adds scripts and a graphical Java we do not use,
-# and `zookeeperd` would start a service. iproute2 makes the networks that tests cut,
-# and jq is in an example of zkl-member(1) that they run.
-server_packages=(libzookeeper-java default-jre-headless iproute2 jq)
+# and `zookeeperd` would start a service. iproute2 makes the networks that tests cut, arping
+# is in the example of a floating address, and jq is in an example of zkl-member(1) that they run.
+server_packages=(libzookeeper-java default-jre-headless iproute2 iputils-arping jq)
 # What makes HTML of the pages.
 docs_packages=(mandoc cmark-gfm python3)
 # gdb shows what a test was doing that the watchdog ends; prometheus and promtool try the alerts and the console, cmake

@@ -71,6 +71,49 @@ expect "each variable once" 1 "$(ZKL_TOKEN=old "$ZKL" lock $L env | grep -c ^ZKL
 run "$ZKL" lock $L sh -c 'outer=$ZKL_TOKEN; "$ZKL" lock "$ZKL_PATH-inner" sh -c "echo \$ZKL_PATH; [ \$ZKL_TOKEN -gt $outer ] && exit 9"; echo "$? $ZKL_PATH"'
 expect "nested locks" "$L-inner"$'\n'"9 $L" "$out"
 
+# For how long it is sure, and what runs only while it is.
+remains() { # STATUS OUTPUT ARG...: of zkl remaining under a lock
+    local wanted=$1 output=$2
+    shift 2
+    run env --ignore-signal=ALRM "$ZKL" --session-timeout 20 lock $L "$ZKL" remaining "$@"
+    expect_match "remaining $*" "^$wanted:$output\$" "$status:$out"
+}
+remains 0 '[1-9][0-9]{3,4}'
+remains 0 '[1-9][0-9]{3,4}' --least 3
+remains 75 '[1-9][0-9]{3,4}' --least 1h
+remains 0 'a  b' --least 3 echo "a  b"
+remains 9 '' -- sh -c 'exit 9'
+remains 75 '' --least 1h touch "$scratch/late"
+remains 75 '' --within 1h touch "$scratch/late"
+remains 142 '' --within 50ms sleep 1000
+remains 127 '' no-such-command
+remains 126 '' "$scratch/plain"
+if [ -e "$scratch/late" ]; then fail "what has no time does not run"; else pass "what has no time does not run"; fi
+run "$ZKL" --session-timeout 20 lock $L sh -c 'ZKL_TOKEN=1 "$ZKL" remaining || exec "$ZKL" --session-timeout 4 lock "$ZKL_PATH-inner" "$ZKL" remaining'
+expect_match "remaining: none of another grant; of two the inner one's" $'^0:0\n[1-3]?[0-9]{1,3}$' "$status:$out"
+if [ "$(id -u)" = 0 ] && "${stranger[@]}" "$ZKL" --version >/dev/null 2>&1; then
+    run "$ZKL" lock $L "${stranger[@]}" "$ZKL" remaining
+    expect "remaining: not for other users" "77:" "$status:$out"
+else
+    missing "another user who may run zkl"
+fi
+"$ZKL" lock $L sh -c '(until [ -e "$1.go" ]; do sleep 0.02; done; "$ZKL" remaining >"$1.said" 2>&1; echo $? >"$1.status") &' sh "$scratch/left"
+touch "$scratch/left.go"
+wait_until "remaining: what the command has left" test -s "$scratch/left.status"
+expect "remaining: nothing when the lock was given back" 75 "$(<"$scratch/left.status")"
+# It is right while zkl and its guard stand still.
+"$ZKL" --session-timeout 4 lock $L sh -c 'echo $$ >"$1.pid"; until [ -e "$1.stopped" ]; do sleep 0.02; done
+    while left=$("$ZKL" remaining) || { echo "$left $?" >"$1.over"; false; }; do sleep 0.05; done' sh "$scratch/still" &
+holder=$!
+remember "$holder"
+wait_until "remaining: the command runs" test -s "$scratch/still.pid"
+guard=$(guard_of "$holder")
+freeze "$holder" "$guard"
+touch "$scratch/still.stopped"
+if wait_until "remaining: nothing after the deadline" grep -qx '0 75' "$scratch/still.over"; then pass "remaining: nothing after the deadline"; fi
+kill -CONT "$holder" "$guard"
+status_of "$holder"
+
 # Several paths: all or none, one grant, in the order of the line.
 run "$ZKL" lock $L-b --and $L-c -n --and=$L-a \
     sh -c 'echo $ZKL_PATH $ZKL_PATHS; echo $ZKL_NODES; echo $ZKL_TOKENS; echo $ZKL_NODE $ZKL_TOKEN; "$ZKL" ls "$1" --json' sh $L-a

@@ -66,4 +66,26 @@ for around in "" "zkl lock /elsewhere" "zkl lock /jobs/nightly"; do
     expect_match "a script that locks itself: $around" \
         $'^0:one at a time, with token [1-9][0-9]*\n/jobs/nightly \(a b\) \(c\):$' "$status:$out:$err"
 done
+
+# What stands in a page for a lock in the middle of a script, in both shells; the last way has the function elsewhere.
+part() { # NUMBER SHELL
+    sed -n '/^\.Ss A part of a script$/,/^\.Ss While it waits$/p' "$top_srcdir/man/zkl-lock.1" |
+        awk -v n="$1" '/^\.Bd / { count++ } count == n { print } /^\.Ed$/ && count == n { exit }' | plain |
+        sed "s,^#!.*,#!$(command -v "$2"),; s/ sh -/ $2 -/"
+}
+for shell in dash bash; do
+    command -v $shell >/dev/null || {
+        missing $shell
+        continue
+    }
+    part 2 $shell | grep '^copy() ' >"$scratch/functions"
+    for way in "1:a b" "2:a b to c" "3:a b to c"; do
+        part "${way%%:*}" $shell >"$scratch/script"
+        chmod +x "$scratch/script"
+        cd "$scratch" || exit
+        run $shell "$scratch/script" "a b" c
+        cd "$OLDPWD" || exit
+        expect_match "a part of a script, way ${way%%:*}, $shell" "^0:${way#*:}, with token [1-9][0-9]*:\$" "$status:$out:$err"
+    done
+done
 finish

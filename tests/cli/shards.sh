@@ -117,13 +117,14 @@ done
 
 # The environment; and a command that does not end when it is asked to.
 "$ZKL" shards $G/one 1 --id x --drain 0.5 -- bash -c 'trap "" TERM
-    env | grep ^ZKL_ | sort >"$1/env.new"; readlink /proc/self/fd/0 >"$1/input"; echo $$ >"$1/pid"; mv "$1/env.new" "$1/env"
+    "$ZKL" remaining --least 1 >"$1/remains"; env | grep ^ZKL_ | sort >"$1/env.new"; readlink /proc/self/fd/0 >"$1/input"; echo $$ >"$1/pid"; mv "$1/env.new" "$1/env"
     while :; do sleep 0.05; done' bash "$scratch" 2>"$scratch/x.err" &
 host=$!
 remember "$host"
 wait_until "it runs" test -s "$scratch/env"
 expect "the environment" "$G/one/shards/0 0 1" "$(sed -nE 's/^ZKL_(SHARDS?|PATH)=//p' "$scratch/env" | paste -sd' ')"
 expect_match "and of the lock" "ZKL_NODE=$G/one/shards/0/_c_.*ZKL_SESSION=0x[0-9a-f]+.*ZKL_TOKEN=[0-9]+" "$(paste -sd' ' "$scratch/env")"
+expect_match "and for how long it is sure" '^[1-9][0-9]{3,4}$' "$(<"$scratch/remains")"
 expect "there is nothing to read" /dev/null "$(<"$scratch/input")"
 kill -TERM "$host"
 status_of "$host"

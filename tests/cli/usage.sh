@@ -78,6 +78,9 @@ refused "lock without a command" 64 "/a: no command" lock /a
 refused "lock with -- and no command" 64 "/a: no command" lock /a --
 refused "ls without PATH" 64 "PATH" ls
 refused "ls of two" 64 "/b" ls /a /b
+refused "remaining without a lock" 64 "^zkl: no lock to ask for: ZKL_DEADLINE is not set" remaining touch "$ran"
+refused "remaining --within 0" 64 "--within: .*: 0$" remaining --within 0 touch "$ran"
+refused "remaining --least no time" 64 "--least: .*: soon$" remaining --least soon
 refused "watch without PATH" 64 "PATH" watch
 refused "watch of two" 64 "/b" watch --once /a /b
 refused "watch: --connect-timeout no time" 64 "--connect-timeout" --connect-timeout 0 watch /a

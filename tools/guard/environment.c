@@ -1,6 +1,7 @@
 /* Our variables replace inherited ones, so that of nested locks the inner one's values count. */
 #include "environment.h"
 #include "../tool.h"
+#include "deadline.h"
 
 #include <glib.h>
 #include <inttypes.h>
@@ -34,7 +35,8 @@ static char *all_paths(const struct hold_options *o)
 /* Removes the variables of a zkl around this one, which are not about this lock. */
 static char **without_others(char **envp)
 {
-    static const char *const names[] = {"ZKL_CANDIDATE", "ZKL_SLOT", "ZKL_LOST", "ZKL_LOST_BY"};
+    static const char *const names[] = {"ZKL_CANDIDATE", "ZKL_SLOT", "ZKL_LOST", "ZKL_LOST_BY",
+                                        DEADLINE_VARIABLE};
 
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
         envp = g_environ_unsetenv(envp, names[i]);

@@ -123,8 +123,10 @@ static void start_command(struct guarding *g, const struct message *message, con
 
     g->options.grace_ms = message->grace_ms;
     g->options.session_timeout_ms = message->session_timeout_ms;
-    g->envp = command_environment(&g->options, grant_text, message->token, message->session_id,
-                                  message->slot);
+    deadline_begin(g->shared->deadline, message->token, message->session_id);
+    g->envp = deadline_tell(g->shared->deadline,
+                            command_environment(&g->options, grant_text, message->token,
+                                                message->session_id, message->slot));
     if (shared_cause(g->shared) != CAUSE_NONE || shared_left_ms(g->shared) == 0) {
         g->leader = -1; /* we were stopped for too long; or --on-lost alone is left to do */
         return;

@@ -1,16 +1,11 @@
-/* The deadline is a pair of times, on two clocks that every process reads alike. While the pair is
- * being changed, one of the two may still be old. The nearer one counts, so that a mixed reading is
- * too early, never too late. */
+/* All but the deadline is in memory that only tool and guard have: one of the facts is a secret. */
 #include "shared.h"
 
 #include <glib.h>
 #include <sys/mman.h>
-#include <time.h>
 
 /* The lock inside an atomic that is not lock-free would not be shared by the processes. */
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "lock-free");
-
-#define NS_PER_MS 1000000
 
 void *shared_map(size_t size)
 {
@@ -24,58 +19,45 @@ void *shared_map(size_t size)
 
 struct shared *shared_new(size_t count)
 {
-    /* The claim is a secret: no core dump may contain it. */
-    struct shared *s = shared_map(count * sizeof *s);
+    struct deadline *deadline = deadline_new(count);
+    struct shared *s = deadline ? shared_map(count * sizeof *s) : NULL;
 
-    for (size_t i = 0; s && i < count; i++)
+    if (deadline && !s)
+        deadline_free(deadline, count);
+    for (size_t i = 0; s && i < count; i++) {
+        s[i].deadline = &deadline[i];
         shared_reset(&s[i]);
+    }
     return s;
 }
 
 void shared_free(struct shared *s, size_t count)
 {
-    if (s)
-        munmap(s, count * sizeof *s);
+    if (!s)
+        return;
+    deadline_free(s->deadline, count);
+    munmap(s, count * sizeof *s);
 }
 
 void shared_reset(struct shared *s)
 {
-    *s = (struct shared){.ended = NOT_ENDED, .ahead = -1};
-}
-
-static int64_t read_ns(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000 * NS_PER_MS + now.tv_nsec;
-}
-
-/* Returns the time to the deadline, by the clock that leaves less. The deadline is read before the
- * clocks: a delay in between makes it seem nearer, not farther. */
-static int64_t left_ns(const struct shared *s)
-{
-    const zkl_deadline until = {atomic_load(&s->until_boottime), atomic_load(&s->until_raw)};
-    const int64_t left = until.boottime_ns - read_ns(CLOCK_BOOTTIME);
-
-    return MIN(left, until.monotonic_raw_ns - read_ns(CLOCK_MONOTONIC_RAW));
+    *s = (struct shared){.ended = NOT_ENDED, .ahead = -1, .deadline = s->deadline};
+    deadline_reset(s->deadline);
 }
 
 bool shared_set_deadline(struct shared *s, const zkl_deadline *deadline)
 {
     /* A deadline that has passed stays: 0 is for a lock that was lost before its deadline. */
-    if (deadline->boottime_ns == 0 && left_ns(s) <= 0)
+    if (deadline->boottime_ns == 0 && deadline_left_ms(s->deadline) == 0)
         return true;
-    const int64_t boottime = atomic_exchange(&s->until_boottime, deadline->boottime_ns);
-    const int64_t raw = atomic_exchange(&s->until_raw, deadline->monotonic_raw_ns);
+    const int64_t boottime = atomic_exchange(&s->deadline->until_boottime, deadline->boottime_ns);
+    const int64_t raw = atomic_exchange(&s->deadline->until_raw, deadline->monotonic_raw_ns);
     return deadline->boottime_ns >= boottime && deadline->monotonic_raw_ns >= raw;
 }
 
 int64_t shared_left_ms(const struct shared *s)
 {
-    const int64_t left = left_ns(s);
-
-    return left > 0 ? left / NS_PER_MS : 0;
+    return deadline_left_ms(s->deadline);
 }
 
 bool shared_set_leader(struct shared *s, pid_t pid)
@@ -140,5 +122,6 @@ bool shared_decide(struct shared *s, enum exit_cause cause)
 {
     int running = CAUSE_NONE;
 
+    atomic_store(&s->deadline->over, true); /* before anybody gives the lock back */
     return atomic_compare_exchange_strong(&s->cause, &running, (int)cause);
 }

@@ -11,6 +11,8 @@
 #include <zkl/grant.h>
 #include <zkl/session.h>
 
+#include "deadline.h"
+
 /* Why the command ends. The first cause that a process sees counts. */
 enum exit_cause {
     CAUSE_NONE,
@@ -33,8 +35,7 @@ enum exit_cause {
 #define LEADER_BARRED (-1)
 
 struct shared {
-    _Atomic int64_t until_boottime; /* the deadline, in ns of each clock; 0: the lock is gone */
-    _Atomic int64_t until_raw;
+    struct deadline *deadline; /* the deadline: the command's tree reads it, too */
     atomic_int
         leader; /* the command's first process, whose pid is the group's id; 0: there is none yet */
     atomic_int cause;

@@ -67,7 +67,7 @@ int64_t termination_grace_ms(const struct termination *e)
 
 enum exit_cause termination_reason(const struct termination *e)
 {
-    return atomic_load(&e->shared->until_boottime) == 0 ? CAUSE_REVOKED : CAUSE_DEADLINE;
+    return atomic_load(&e->shared->deadline->until_boottime) == 0 ? CAUSE_REVOKED : CAUSE_DEADLINE;
 }
 
 /* ---- the tree: who gets which signal, and whether any of it lives ---- */
