@@ -207,7 +207,7 @@ static int64_t shards_member_until(const zkl_shards *all, int64_t now)
     const struct proofs *p = &all->session->proofs;
     const struct instant at = clock_now();
 
-    if (all->joined == 0 || proofs_deadline(p, at) == DEADLINE_NONE)
+    if (proofs_deadline(p, at) == DEADLINE_NONE)
         return now;
     return now + instant_left(at, p->deadline) / CLOCK_MS;
 }

@@ -1,6 +1,7 @@
 /* zkl_shards_start() over a store that answers as one server would: two shards, the member "a" that
  * is tried, and perhaps another one, "b". */
 #include "by_hand.h"
+#include "lib/session/participant.h"
 #include "recipes/shard.h"
 #include "recipes/shards.h"
 #include "runner.h"
@@ -23,6 +24,7 @@ static struct story {
     bool frees;                /* inside the first event */
     /* the server's: */
     bool b_is_there, taken, refuses;
+    bool has_member; /* the node of "a" */
     int64_t pzxid;
     struct {
         char own[160]; /* the node of ours; "": none */
@@ -44,6 +46,8 @@ static void answer_member(const struct store_request *request, struct store_repl
     } else if (request->kind == STORE_CREATE && st.taken) {
         reply->rc = STORE_EXISTS;
     } else {
+        if (request->kind == STORE_CREATE || request->kind == STORE_DELETE)
+            st.has_member = request->kind == STORE_CREATE;
         reply->data = "zkl-shards 2 1";
         reply->length = (int)strlen(reply->data);
         reply->ephemeral_owner = st.taken ? 9 : st.s->id;
@@ -232,6 +236,17 @@ TEST_CASE(only_its_own)
     end();
 }
 
+/* Others must not think for long that it is there when it is not. */
+TEST_CASE(kept_proved_without_a_shard)
+{
+    begin();
+    CHECK(!participants_go_by_it(st.s));
+    pass(100);
+    CHECK(participants_go_by_it(st.s));
+    TOLD("");
+    end();
+}
+
 /* The view has another node of that id, of a session before. */
 TEST_CASE(not_while_the_view_is_of_before)
 {
@@ -318,6 +333,29 @@ TEST_CASE(no_longer_sought)
     end();
 }
 
+/* Whether somebody waits is not known of a lock that was waited for. */
+TEST_CASE(asked_after_a_wait)
+{
+    const int k = shard_of_b();
+    char *rival = g_strdup_printf("/root/w/shards/%d/" RIVAL, k);
+
+    begin_with_session();
+    st.locks[k].rival = true;
+    st.locks[k].created = 1000;
+    start();
+    pass(SHARD_SETTLE_MS + 100);
+    TOLD(k == 0 ? "granted 1" : "granted 0");
+    st.locks[k].rival = false;
+    fake_fire(rival, STORE_FIRED_GONE);
+    TOLD(k == 0 ? "granted 0" : "granted 1");
+    have_b(true);
+    have_rival(k, true);
+    pass(1000);
+    TOLD(k == 0 ? "asked 0" : "asked 1");
+    g_free(rival);
+    end();
+}
+
 TEST_CASE(asked_by_name)
 {
     begin_with_all();
@@ -384,6 +422,22 @@ TEST_CASE(one_is_lost)
     pass(0);
     TOLD("granted 1"); /* at once: it was not the program's fault */
     CHECK_INT(zkl_grant_token(st.grants[1]), 102);
+    end();
+}
+
+/* Nobody is asked to give up what is lost, and the last event comes after its release. */
+TEST_CASE(one_is_lost_and_all_freed)
+{
+    begin_with_all();
+    hand_pass_proved(st.s, 100);
+    fake_fire(st.locks[1].own, STORE_FIRED_GONE);
+    TOLD("lost 1");
+    zkl_shards_free(g_steal_pointer(&st.shards));
+    TOLD("asked 0");
+    give_up(0);
+    TOLD("");
+    give_up(1);
+    TOLD("stopped");
     end();
 }
 
@@ -484,8 +538,10 @@ TEST_CASE(says_what_it_takes)
 TEST_CASE(freed_with_shards)
 {
     begin_with_all();
+    CHECK(st.has_member);
     zkl_shards_free(g_steal_pointer(&st.shards));
     TOLD("asked 0; asked 1");
+    CHECK(!st.has_member); /* so that others ask */
     give_up(0);
     pass(60000);
     TOLD("");
@@ -550,6 +606,22 @@ TEST_CASE(closed_with_shards)
     give_up(0);
     zkl_shards_free(st.shards);
     give_up(1);
+    g_string_free(st.told, TRUE);
+}
+
+/* Its attempts fail, too, which has no event of its own. */
+TEST_CASE(closed_while_it_seeks)
+{
+    begin_with_session();
+    st.locks[0].rival = st.locks[1].rival = true;
+    st.locks[0].created = st.locks[1].created = 1000;
+    start();
+    pass(SHARD_SETTLE_MS + 100);
+    TOLD("");
+    fake_answer_at_once(NULL);
+    hand_close(st.s);
+    CHECK_STR(st.told->str, "stopped -8");
+    zkl_shards_free(st.shards);
     g_string_free(st.told, TRUE);
 }
 
