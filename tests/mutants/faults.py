@@ -35,6 +35,14 @@ RULES = {
     "5": "watch only the predecessor", "6": "no orphan", "7": "order by the number", "8": "only the owner unlocks",
     "9": "exactly one completion", "10": "callable anywhere", "11": "bad input"}
 
+PAGE = """# Which world sees which design fault
+
+`./dev faults` writes this page from `tests/mutants/faults.txt`. A cell has the first case, program or seed that failed
+in that world, and the processor time until then. A program's name alone has mostly ended by an assertion. "no" was not
+seen within the time of the world's short form, an empty cell was not tried. The rules are: {rules}; or a noun has them.
+
+"""
+
 PURE = ["unit", "golden", "explore", "sim", "torture", "world"]
 # What needs servers: each world by what of it is short. They are tried when they are asked for.
 SERVED = [
@@ -201,6 +209,7 @@ class Job:
         if tree.make(targets_of(every), capture_output=True).returncode:
             matrix.die(f"{tree.path} cannot be made")
         self.originals = {e[1]: digest(tree, e[1]) for e in every if not e[1].endswith(".sh")}
+        self.objects = {}
 
     def run(self, entry):
         """(status, output, seconds)"""
@@ -223,7 +232,7 @@ class Job:
             again, _, more = self.run((entry[0], entry[1], cases[:1]))
             return (cases[0] if again != 0 else ""), seconds + more
         seed = re.search(r"^seed (\d+): ", output, re.M)
-        return (f"{entry[0]}: seed {seed[1]}" if seed else cases[0] if cases else entry[0]), seconds
+        return (f"seed {seed[1]}" if seed else cases[0] if cases else entry[0]), seconds
 
     def try_world(self, world, most):
         saw, soon, spent = "", 0.0, 0.0
@@ -241,13 +250,15 @@ class Job:
 
     def try_fault(self, fault, worlds, results, most):
         """Adds to results, world -> what came of it. True if a compiler sees a change."""
-        before = {f: self.tree.made(f) for f in {p.file for p in fault.places} if f.endswith(".c")}
+        files = {p.file for p in fault.places if p.file.endswith(".c")}
+        for file in files - self.objects.keys():
+            self.objects[file] = self.tree.made(file)
         try:
             for file, text in plant(self.tree.path, fault).items():
                 with open(self.tree.source(file), "w") as out:
                     out.write(text)
-            made = {f: self.tree.made(f) for f in before}
-            if None in made.values() or made == before:
+            made = {f: self.tree.made(f) for f in files}
+            if None in made.values() or made == {f: self.objects[f] for f in files}:
                 return False
             for world in worlds:
                 if world not in results:
@@ -271,6 +282,7 @@ def cell(result):
 def write_table(path, faults, tried):
     worlds = [w for w in WORLDS if any(w in tried.get(f.id, {}) for f in faults)]
     with open(path, "w") as out:
+        out.write(PAGE.format(rules="; ".join(f"{n} {name}" for n, name in RULES.items())))
         out.write("| rule | the fault | " + " | ".join(worlds) + " |\n|" + " --- |" * (len(worlds) + 2) + "\n")
         for f in faults:
             cells = [cell(tried.get(f.id, {}).get(w)) for w in worlds]

@@ -144,8 +144,12 @@ class Tree:
     def restore(self, files, every=False):
         """A run that was ended may have left a change; every: what was written in ROOT since is taken, too."""
         for file in files:
-            if (every or is_source(file)) and not filecmp.cmp(os.path.join(ROOT, file), self.source(file), shallow=False):
-                shutil.copyfile(os.path.join(ROOT, file), self.source(file))
+            now, here = os.path.join(ROOT, file), self.source(file)
+            if every and not os.path.exists(here):
+                os.makedirs(os.path.dirname(here), exist_ok=True)
+                shutil.copy(now, here)
+            elif (every or is_source(file)) and not filecmp.cmp(now, here, shallow=False):
+                shutil.copyfile(now, here)
 
     def object_files(self, file):
         """The objects of a source: of tools/guard each program has its own."""
