@@ -158,8 +158,8 @@ for store in $ZKL_STORES; do
 done
 cd "$scratch" || finish
 
-# A holder writes, and stands still with its zkl and its guard, as on a machine that is stopped. The next one writes. Of
-# the first one the command wakes first.
+# A holder writes, and stands still with its zkl and its guard, as on a machine that is stopped. The next one writes. The
+# command of the first one wakes before its guard.
 "$ZKL" --session-timeout 9 lock $L -- bash -c '
     . ./offers
     eval "$(<fence/commands)"
@@ -335,7 +335,7 @@ within_a_transaction() {
     offerer=$!
     remember $offerer
     status_of $offerer
-    expect_written "behind a writer that stands still" postgres "$(<waits)" next
+    expect_written "after a writer that has stood still" postgres "$(<waits)" next
     end_transaction
     expect "postgres: who stood still cannot go on" 2 "$?"
     expect_match "postgres: and hears why" "idle-in-transaction timeout" "$(<writer.still)"
