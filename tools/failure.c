@@ -11,7 +11,7 @@ enum retry {
 
 /* A service manager sees only the status. So two causes have two numbers if a retry helps with one
  * and not with the other. A unit lists the numbers of REFUSED and NEVER, as
- * examples/standby@.service does. */
+ * examples/zkl-standby@.service does. */
 static const struct cause {
     int status;
     enum retry retry;

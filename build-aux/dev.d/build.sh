@@ -163,7 +163,7 @@ run_tests() { # NAME TARGET
 # Tests of a build, as make is to run them, in words for a shell. What the tests were told is in it, too.
 tests_again() { # NAME TARGET ASSIGNMENT…
     local variable told=()
-    for variable in ZKL_REQUIRE_SERVER ZKL_TEST_SCALE ZKL_SEEN ZKL_SEEN_PRELOAD; do
+    for variable in ZKL_REQUIRE_SERVER ZKL_STORES ZKL_TEST_SCALE ZKL_SEEN ZKL_SEEN_PRELOAD; do
         [ -z "${!variable-}" ] || told+=("$variable=${!variable}")
     done
     # shellcheck disable=SC2046

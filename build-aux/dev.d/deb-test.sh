@@ -87,13 +87,30 @@ run() {
     verdict "debian/tests/command" as_tester debian/tests/command
     verdict "the manual is there" test -e /usr/share/man/man1/zkl.1.gz -a -e /usr/share/man/man3/zkl.3.gz
     verdict "the pages are there as HTML, and as files what they link to" pages_are_there
-    verdict "the unit is there" test -e /usr/lib/systemd/system/standby@.service
+    verdict "the unit is there" test -e /usr/lib/systemd/system/zkl-standby@.service
     verdict "they are removed" dpkg --remove "${ours[@]}"
     verdict "nothing is left when they are removed" gone
     verdict "they are purged" dpkg --purge "${ours[@]}"
     verdict "nothing is left when they are purged" nothing_left /tmp/before
     verdict "a file that is left would be seen" planted_is_seen
     echo "$passed passed, $failed failed, 0 skipped"
+}
+
+# For a systemd that boots in this root.
+service() {
+    set -e
+    dpkg -i ./*.deb
+    cat >/etc/systemd/system/zkl-test.service <<'UNIT'
+[Unit]
+Description=The test of zkl-standby@.service
+SuccessAction=exit
+FailureAction=exit
+
+[Service]
+Type=oneshot
+ExecStart=/src/zkl/debian/tests/service
+StandardOutput=file:/src/service.log
+UNIT
 }
 
 "$1"

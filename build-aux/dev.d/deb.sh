@@ -40,6 +40,31 @@ in_root() { # NETWORK ROOT COMMAND...
             DEBIAN_FRONTEND=noninteractive "${@:3}"' in_root "$@" </dev/null
 }
 
+# Why a build in the root has failed: what its own logs say of configure and of tests, to which its last lines only
+# refer. All of them are kept, since the root is not.
+show_why() {
+    local kept=$deb_folder/logs result log
+    [ -d "$roots/build/src" ] || return 0
+    mkdir -p "$kept"
+    (cd "$roots/build/src" && "${sudo[@]}" find . -type f \( -name '*.log' -o -name '*.trs' \) -exec cp --parents -t "$kept" {} +)
+    {
+        find "$kept" -name config.log -exec grep -h '^configure:[0-9]*: error: ' {} + | sed 's/^/    /' || true
+        while read -r result; do
+            log=${result%.trs}.log
+            say "  ${log#"$root"/}:"
+            reasons "$log" | sed 's/^/    /'
+            tail -n 5 "$log" | sed 's/^/    /'
+        done < <(find "$kept" -name '*.trs' -exec grep -lE '^:test-result: (FAIL|ERROR)' {} + | sort || true)
+        say "dev: the root is removed; all logs of it are in ${kept#"$root"/}"
+    } >&2
+}
+
+end_deb() {
+    local status=$?
+    ((status == 0)) || show_why
+    remove_roots
+}
+
 # From where this machine has its own packages.
 make_roots() {
     local here=/etc/apt/sources.list.d/debian.sources sources=()
@@ -59,6 +84,8 @@ build_packages_in_root() {
     step "$release: what the build needs" in_root yes "$roots/build" bash /src/zkl/build-aux/dev.d/deb-build.sh prepare
     step "$release: build and lintian, without network" in_root no "$roots/build" bash /src/zkl/build-aux/dev.d/deb-build.sh build
     "${sudo[@]}" find "$roots/build/src" -maxdepth 1 -type f -name "*.deb" ! -name "*-dbgsym_*" -exec cp {} "$deb_folder" \;
+    step "$release: the packages of the spec, and their files" in_root no "$roots/build" bash /src/zkl/build-aux/dev.d/deb-build.sh spec
+    tail -n 1 "$(log_name "$release: the packages of the spec, and their files")"
 }
 
 test_packages_in_root() {
@@ -72,13 +99,75 @@ test_packages_in_root() {
     log=$(log_name "$release: test of packages")
     in_root no "$roots/test" bash /src/zkl/deb-test.sh run >"$log" 2>&1 || true
     grep -vE '^(\(Reading|Setting|Selecting|Preparing|Unpacking|Removing|Processing|Purging)' "$log" | sed 's/^/  /'
-    tail -n 1 "$log" | grep -qE '^[1-9][0-9]* passed, 0 failed, 0 skipped$' || die "deb: the packages failed a test; see ${log#"$root"/}"
+    tail -n 1 "$log" | grep -qE '^[1-9][0-9]* passed, 0 failed, 0 skipped$' || {
+        reasons "$log" | sed 's/^/    /' >&2
+        die "deb: the packages failed a test, above; all of it is in ${log#"$root"/}"
+    }
+}
+
+# Where zkl's own cgroup is, in version 2; nothing where no cgroup can be made in it.
+own_cgroup_folder() {
+    local mounted folder
+    mounted=$(awk '$4 == "/" { for (i = 6; i < NF; i++) if ($i == "-" && $(i + 1) == "cgroup2") { print $5; exit } }' /proc/self/mountinfo)
+    folder=$mounted$(sed -n 's/^0:://p' /proc/self/cgroup)
+    [ -z "$mounted" ] || ! "${sudo[@]}" test -w "$folder/cgroup.procs" || echo "${folder%/}"
+}
+
+# systemd is the first process of the root, in a cgroup of its own, as a container has it. It ends with its service
+# zkl-test, and by the status of that.
+boot() { # ROOT CGROUP
+    # shellcheck disable=SC2016
+    "${sudo[@]}" unshare --mount --pid --fork --kill-child --net --uts --ipc bash -euc '
+        echo 0 >"$2/cgroup.procs"
+        exec unshare --cgroup bash -euc "$3" boot "$1"' boot "$1" "$2" '
+        ip link set lo up
+        mount --rbind "$1" "$1"
+        cd "$1"
+        mount -t proc proc proc
+        mount -t sysfs -o ro sysfs sys
+        mount -t cgroup2 cgroup2 sys/fs/cgroup
+        mount -t tmpfs -o mode=755 tmpfs run
+        mount -t tmpfs -o mode=755 tmpfs dev
+        mkdir dev/pts dev/shm
+        for node in null zero full random urandom tty; do
+            touch "dev/$node"
+            mount --bind "/dev/$node" "dev/$node"
+        done
+        mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts
+        ln -s pts/ptmx dev/ptmx
+        ln -s /proc/self/fd dev/fd
+        pivot_root . .
+        umount -l .
+        exec env -i container=zkl PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --unit=zkl-test.service' </dev/null
+}
+
+# The unit under systemd, where that can be had.
+start_service_in_root() {
+    local folder log cgroup=
+    folder=$(own_cgroup_folder)
+    if [ -z "$folder" ]; then
+        say "systemd is not started here, which needs a cgroup v2: the unit is checked, and not run"
+        return
+    fi
+    cgroup=$folder/zkl-boot-$$
+    log=$(log_name "$release: the unit, under systemd")
+    step "$release: the packages again" in_root no "$roots/test" bash /src/zkl/deb-test.sh service
+    "${sudo[@]}" mkdir "$cgroup"
+    boot "$roots/test" "$cgroup" >"$log.systemd" 2>&1 || true
+    "${sudo[@]}" find "$cgroup" -depth -type d -exec rmdir {} +
+    "${sudo[@]}" cat "$roots/test/src/service.log" >"$log" || true
+    sed 's/^/  /' "$log"
+    tail -n 1 "$log" | grep -qE '^[1-9][0-9]* passed, 0 failed, 0 skipped$' || {
+        tail -n 25 "$log.systemd" | sed 's/^/    /' >&2
+        die "deb: the unit failed under systemd, above; see ${log#"$root"/} and ${log#"$root"/}.systemd"
+    }
 }
 
 build_packages_here() {
     say "no clean root can be made without root and namespaces, so they are built on this machine, and that they are installed and removed without a trace is not tested"
-    need_packages debhelper lintian build-essential "${build_packages[@]}"
+    need_packages debhelper lintian rpm build-essential "${build_packages[@]}"
     step "build and lintian" bash "$deb_folder/zkl/build-aux/dev.d/deb-build.sh" build
+    step "the packages of the spec, and their files" bash "$deb_folder/zkl/build-aux/dev.d/deb-build.sh" spec
 }
 
 deb() { # RELEASE...
@@ -91,7 +180,7 @@ deb() { # RELEASE...
         (($# == 0)) || die "no clean root of $1 can be made without root and namespaces"
         releases=(here)
     fi
-    trap remove_roots EXIT
+    trap end_deb EXIT
     for release in "${releases[@]}"; do
         deb_folder=$root/_build/deb/$release
         export_head
@@ -101,6 +190,7 @@ deb() { # RELEASE...
             make_roots
             build_packages_in_root
             test_packages_in_root
+            start_service_in_root
         fi
         say "built: $(cd "$root" && echo "_build/deb/$release"/*.deb)"
     done

@@ -9,14 +9,19 @@ build_packages=(gcc g++ libc6-dev make autoconf automake libtool pkg-config
 server_packages=(libzookeeper-java default-jre-headless iproute2 jq)
 # What makes HTML of the pages.
 docs_packages=(mandoc cmark-gfm python3)
-# gdb shows what a test was doing that the watchdog ends; prometheus and promtool try the alerts and the console.
-check_packages=(clang clang-format binutils dpkg-dev patch gdb libevent-dev rpm zsh mypy prometheus "${docs_packages[@]}")
+# gdb shows what a test was doing that the watchdog ends; prometheus and promtool try the alerts and the console, cmake
+# and meson what the README says of them, and systemd's analysis the unit. locales has a language that sorts hexadecimal
+# digits in another order.
+check_packages=(clang clang-format binutils dpkg-dev patch gdb libevent-dev rpm zsh mypy prometheus cmake meson systemd locales
+    "${docs_packages[@]}")
 # What bench/plot.py draws with.
 plot_packages=(python3-matplotlib)
 # Other libraries that take the same locks. ZooKeeper's own recipes come with its server.
 interop_packages=(default-jdk-headless libcurator-recipes-java python3-kazoo)
+# Stores that refuse late writes.
+store_packages=(redis-server postgresql locales)
 # The locks that zkl is measured beside. Debian may start redis, etcd and postgresql as services;
-# the benchmark uses none of those, it has its own.
+# tests and the benchmark use none of those, they have their own.
 bench_packages=(etcd-server golang-go golang-etcd-server-dev redis-server
     libhiredis-dev postgresql libpq-dev)
 # What makes clean roots. Their own packages are installed in them.

@@ -55,9 +55,9 @@ ZKL_API uint64_t zkl_grant_turn(const zkl_grant *g);
 /* The size of a fence in bytes, with its final 0. */
 enum { ZKL_FENCE_SIZE = 33 };
 
-/* Writes token and turn into buf, each as 16 lower-case hexadecimal digits, and a final 0. These
- * strings sort as the pairs do, by strcmp() and as text in a database. size is the size of buf, at
- * least ZKL_FENCE_SIZE.
+/* Writes token and turn into buf, each as 16 lower-case hexadecimal digits, and a final 0. Compared
+ * byte by byte, as strcmp() does, and a database with COLLATE "C", these strings sort as the pairs
+ * do. The order of a language may differ. size is the size of buf, at least ZKL_FENCE_SIZE.
  *
  * A grant has one fence, that of its part 0. So a zkl_multilock's fences what its first path
  * guards, and nothing else: tokens of different paths are in no order. For what another path

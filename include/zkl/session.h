@@ -336,7 +336,8 @@ typedef struct zkl_session_claim {
 
 /* Stores in *ret what another process needs for zkl_session_end(). It is valid for the present
  * ZooKeeper session only: read it again after ZKL_SESSION_REPLACED. Keep it secret, since whoever
- * has it can hold the session's locks and end them.
+ * has it can hold the session's locks and end them. Apache ZooKeeper makes the password from the
+ * id, which nodes show, so the network must keep others out, too: SECURITY.md says more.
  *
  * Returns 0; or
  *   ZKL_EINVAL: s or ret is NULL;

@@ -255,7 +255,7 @@ run "$top_builddir/examples/shards" x
 expect "shards: usage" 64 "$status"
 
 # The unit: what systemd would run, with its words put in, does run; and tells that it is ready.
-unit=$top_srcdir/examples/standby@.service
+unit=$top_srcdir/examples/zkl-standby@.service
 line=$(sed -n 's/^ExecStart=//p' "$unit")
 expect_match "one line starts it" '^/usr/bin/zkl elect [^'$'\n'']+$' "$line"
 unit_words "$unit" 'echo "$ZKL_PATH $ZKL_CANDIDATE"; exit 5'
@@ -300,4 +300,32 @@ kill $asked
 status_of $asked
 status=$?
 expect "asked to end by systemd: no failure" "$(unit_value SuccessExitStatus)" $status
+
+# What the guard needs: a cgroup to divide, and for a user without privileges the limit of real-time priorities.
+expect "the unit leaves the guard what it needs" "Delegate=pids LimitRTPRIO=1" \
+    "$(grep -E '^(Delegate|LimitRTPRIO|ProtectControlGroups|ProtectProc|RestrictNamespaces|RestrictRealtime)=' "$unit" | paste -sd ' ')"
+# shellcheck disable=SC2317
+has_started() { grep -q ^started "$scratch/lines"; }
+policy_of_guard() { # LIMIT: that of sched_setscheduler(2), of the guard of an ordinary user
+    local content
+    rm -f "$scratch/lines"
+    prlimit --rtprio="$1" "${stranger[@]}" "${words[@]:0:5}" "exec sleep 1000" --status-fd 9 2>/dev/null 9>"$scratch/lines" &
+    candidate=$!
+    remember $candidate
+    wait_until "the command of an ordinary user runs" has_started
+    read_file "/proc/$(guard_of "$(child_of $candidate)")/stat"
+    # shellcheck disable=SC2086
+    set -- ${content##*) }
+    policy=${39}
+    kill $candidate
+    status_of $candidate
+}
+if prlimit --rtprio=1 "${stranger[@]}" chrt -r 1 true 2>/dev/null && "${stranger[@]}" "$ZKL" --version >/dev/null 2>&1; then
+    policy_of_guard 0
+    expect "an ordinary user's guard has no real-time priority" 0 "$policy"
+    policy_of_guard "$(unit_value LimitRTPRIO)"
+    expect "with the limit of the unit it has" 2 "$policy"
+else
+    skip "no other user, or no real-time priority for one: the guard's"
+fi
 finish

@@ -41,7 +41,7 @@ expect_match "zkl as an archive links all that it needs" '-lzkl.*-lzookeeper_mt.
     "$(pkg-config --static --libs zkl)"
 
 # What the packages' test does with theirs, on a server of its own.
-unit=$(find "$root" -name 'standby@.service') modules=$(find "$root" -path '*/zkl/__init__.py')
+unit=$(find "$root" -name 'zkl-standby@.service') modules=$(find "$root" -path '*/zkl/__init__.py')
 env -u ZKL_CONNECT ZKL_SERVER="$(realpath "$top_srcdir/debian/tests/with-zookeeper")" ZKL="$(find "$root" -path '*/bin/zkl')" EXAMPLES="$(dirname "$(find "$root" -name lock.c)")" UNIT="$unit" \
     LD_LIBRARY_PATH="$libdir" PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="${modules%/zkl/*}" \
     "$top_srcdir/debian/tests/programs" >"$scratch/programs"
@@ -60,6 +60,44 @@ run $CC -Wall -Werror "$theirs/own_names.c" -o "$theirs/own-names" $(pkg-config 
 expect "own-names compiles" "0:" "$status:$err"
 run "$theirs/own-names" "$ZKL_CONNECT"
 expect "it locks, and nobody calls its functions" "0:success, own functions called 0 times by others" "$status:$out"
+
+# The README's line, and what it says of CMake and Meson with the archive.
+lock=$(find "$root" -name lock.c) here=$PWD
+readme=${lock%/*}/../README.md
+takes_a_lock() { # WHAT PROGRAM
+    run "$2" "$ZKL_CONNECT"
+    expect_match "$1 takes its lock, with nothing of the library beside it" '^0:mine, with token [1-9][0-9]*$' "$status:$out"
+}
+cd "$theirs" || exit 1
+mkdir cmake meson
+cp "$lock" cmake
+cp "$lock" meson
+cp "$lock" daemon.c
+line=$(sed -n 's/^    cc daemon\.c /daemon.c -o by-hand /p' "$readme")
+expect_match "the README has a line for the archive" '--static' "$line"
+run bash -c "$CC -Wall -Werror $line"
+expect "by hand: compiles" "0:" "$status:$err"
+takes_a_lock "by hand: it" "$theirs/by-hand"
+if command -v cmake >/dev/null; then
+    # shellcheck disable=SC2016
+    snippet cmake "$readme" | sed 's/PkgConfig::ZKL/& ${ZKL_STATIC_LDFLAGS}/' >cmake/CMakeLists.txt
+    run cmake -S cmake -B cmake/build
+    run cmake --build cmake/build
+    expect "CMake: builds" 0 "$status"
+    takes_a_lock "CMake: it" "$theirs/cmake/build/daemon"
+else
+    missing cmake
+fi
+if command -v meson >/dev/null; then
+    snippet meson "$readme" | sed "s/'zkl'/&, static: true/" >meson/meson.build
+    run meson setup meson/build meson
+    run meson compile -C meson/build
+    expect "Meson: builds" 0 "$status"
+    takes_a_lock "Meson: it" "$theirs/meson/build/daemon"
+else
+    missing meson
+fi
+cd "$here" || exit 1
 
 run make -C "$top_builddir" uninstall DESTDIR="$root"
 expect "nothing is left when it is removed" "$libdir/libzkl.a" "$(find "$root" -type f -o -type l)"

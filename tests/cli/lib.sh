@@ -359,6 +359,11 @@ leading_command() { # ID
     tail -n 1 "$scratch/$1.terms" | cut -d' ' -f1
 }
 
+# The file that a page shows in that language.
+snippet() { # LANGUAGE PAGE
+    sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$2" | sed '1d;$d'
+}
+
 # What systemd starts for a unit's instance web, by this zkl: $words.
 unit_words() { # UNIT COMMAND
     local line i

@@ -213,7 +213,7 @@ static void late_write_zkl(void)
 
 const struct hazard hazards_stale[] = {
     {"stale_write", "a write comes after the loss", stale_write_usual, stale_write_zkl,
-     "cli/fenced.sh mutex.tokens_rise attempt_hold.tokens_are_those_of_the_node"},
+     "cli/fenced.sh cli/fences.sh mutex.tokens_rise attempt_hold.tokens_are_those_of_the_node"},
     {"late_write", "a write is sent in time and arrives late", late_write_usual, late_write_zkl,
      "cli/fenced.sh mutex.tokens_rise"},
     {.name = NULL},

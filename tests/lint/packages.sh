@@ -1,11 +1,13 @@
 #!/bin/bash
-# Packages: each installed file is in one of them, one version and one owner everywhere; and the completions are shell. abi.sh has
-# the symbols file.
+# Packages: each installed file is in one of them, one version and one owner everywhere, and Debian's and the spec's are
+# compared; why they could not be built is told; the table of platforms names what there is; and the completions are
+# shell. abi.sh has the symbols file.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
 debian=$top_srcdir/debian
-spec=$top_srcdir/packaging/zkl.spec
+packaging=$top_srcdir/packaging
+spec=$packaging/zkl.spec
 
 # ---- versions ----
 
@@ -122,12 +124,18 @@ left_behind() { # FILES
 expect_none "all pages and examples are installed" "$(left_behind "$files")"
 expect_some "sees an example that is not" "$(left_behind "$(grep -v rules.yml <<<"$files")")"
 
-# Links of an installed page to what is not installed.
+# Links of an installed page to what is not installed, or is beside the pages: Markdown's in a line and below the text,
+# and those of HTML.
 dead_links() { # FOLDER
     local page link
     (cd "$1" && find . -name '*.md' | while read -r page; do
-        grep -oE '\]\([^)#:]+[)#]' "$page" | sed -E 's/^..(.*).$/\1/' | while read -r link; do
-            [ -e "$(dirname "$page")/$link" ] || echo "$page: $link"
+        {
+            grep -oE '\]\([^) ]+[) ]' "$page" | sed -E 's/^..(.*).$/\1/'
+            sed -nE 's/^ {0,3}\[[^]]+\]: +([^ ]+).*/\1/p' "$page"
+            grep -oE '\b(src|href)="[^"]*"' "$page" | sed -E 's/.*="(.*)"/\1/'
+        } | sed -E 's/^<(.*)>$/\1/; /^[a-z]+:/d; s/#.*//; /^$/d' | while read -r link; do
+            link=$(dirname "$page")/$link
+            [[ -e $link && $(realpath -s --relative-to=. "$link") != ../* ]] || echo "$page: ${link#./}"
         done
     done)
 }
@@ -147,10 +155,112 @@ debian_pages() {
 pages=$scratch/root$(folders docdir)
 expect_none "no installed page has a dead link" "$(dead_links "$pages")"
 expect_none "nor has one of Debian's" "$(debian_pages; dead_links "$scratch/debian/usr/share/doc/libzkl-dev")"
-rm "$pages/docs/guide/tls.md"
-expect_some "sees a dead link" "$(dead_links "$pages")"
+plant_link() { # WHAT LINE
+    echo "$2" >"$pages/docs/planted.md"
+    expect_some "sees $1" "$(dead_links "$pages")"
+}
+plant_link "a dead link" '[a](../lib/map.awk)'
+plant_link "one with a title" '[a](../lib/map.awk "the map")'
+plant_link "one below the text" '[a]: ../lib/map.awk'
+plant_link "a picture of HTML" '<img src="../lib/map.png">'
+plant_link "one to a file beside the pages" "[a]($(realpath -s --relative-to="$pages/docs" "$top_srcdir/lib/map.awk"))"
+rm "$pages/docs/planted.md" "$pages/docs/guide/tls.md"
+expect_some "sees a page that is missing" "$(dead_links "$pages")"
 expect_none "the unit starts the command that is installed" "$(
-    grep -L "^ExecStart=$(folders bindir)/zkl " "$scratch/root$(folders systemdsystemunitdir)/standby@.service")"
+    grep -L "^ExecStart=$(folders bindir)/zkl " "$scratch/root$(folders systemdsystemunitdir)/zkl-standby@.service")"
+
+# ---- Debian's packages beside the spec's ----
+
+# What ./dev deb says of lists like these.
+compared() { # TABLE
+    python3 -B "$top_srcdir/build-aux/dev.d/package-files.py" "$1" "$scratch/debian.files" "$scratch/spec.files"
+}
+printf '%s\n' "zkl /usr/bin/zkl" "zkl /usr/share/doc/zkl/copyright" "libzkl0 /usr/lib/x86_64-linux-gnu/libzkl.so.0" >"$scratch/debian.files"
+printf '%s\n' "zkl /usr/bin/zkl" "zkl-libs /usr/lib64/libzkl.so.0" "zkl-libs /usr/lib/.build-id/ab/cd" >"$scratch/spec.files"
+grep -E '/copyright |^libzkl0 |build-id' "$packaging/differences" >"$scratch/table"
+expect_some "there are differences" "$(<"$scratch/table")"
+if command -v python3 >/dev/null; then
+    expect_none "files that differ by the table are the same" "$(compared "$scratch/table" >"$scratch/said" || cat "$scratch/said")"
+    expect_some "sees a row that no file needs" "$(compared "$packaging/differences" | grep 'no file needs: .*vendor-completions')"
+    grep -v build-id "$scratch/table" >"$scratch/less"
+    expect_some "sees a file of the spec's alone" "$(compared "$scratch/less" | grep 'only the spec.*build-id')"
+    grep -v ^libzkl0 "$scratch/table" >"$scratch/less"
+    expect_some "sees a file of Debian's alone" "$(compared "$scratch/less" | grep 'the spec.s have no libzkl0')"
+    sed 's/ | [^|]*$//' "$scratch/table" >"$scratch/less"
+    expect_some "sees a row without a reason" "$(compared "$scratch/less" | grep 'without a reason')"
+else
+    missing python3
+fi
+
+# ---- why they could not be built ----
+
+# What ./dev deb says when a build in a root has failed.
+why() { # COMMAND…: what happens in the folder of that build
+    (
+        root=$scratch/dev logs=$scratch/dev/_build/log
+        rm -rf "$root"
+        mkdir -p "$root/_build/deb/roots/build/src/zkl/tests/unit"
+        for part in say build deb; do
+            # shellcheck disable=SC1090
+            . "$top_srcdir/build-aux/dev.d/$part.sh"
+        done
+        deb_folder=$root/_build/deb/planted
+        cd "$roots/build/src/zkl" && "$@"
+        (exit 1)
+        end_deb
+    ) 2>&1
+}
+a_test_fails() {
+    printf ':test-result: FAIL\n' >tests/unit/unit.trs
+    printf 'FAIL planted.case: wanted 1, found 2\n0 passed, 1 failed, 0 skipped\n' >tests/unit/unit.log
+    printf ':test-result: PASS\n' >tests/unit/other.trs
+    echo "ok planted.well" >tests/unit/other.log
+}
+configure_fails() {
+    echo "configure:12: error: GLib 2.70 or newer is missing" >config.log
+}
+expect_some "why a build failed: the test, and what it says" "$(why a_test_fails | grep 'planted.case: wanted 1, found 2')"
+expect_none "no other test" "$(why a_test_fails | grep planted.well)"
+expect_some "why a build failed: configure" "$(why configure_fails | grep 'GLib 2.70 or newer is missing')"
+expect_some "its logs are kept" "$(why a_test_fails >/dev/null; cat "$scratch/dev/_build/deb/planted/logs/zkl/tests/unit/unit.log")"
+expect_none "the root is not" "$(why a_test_fails >/dev/null; find "$scratch/dev/_build/deb" -name roots)"
+
+# ---- platforms ----
+
+# The rows of a table that has a row for Debian 12's server, without where links lead.
+platforms() { # PAGE
+    awk '/^\|/ { rows = rows $0 "\n"; next } rows ~ /Debian 12 \| tested/ { printf "%s", rows } { rows = "" }' "$1" |
+        sed -E '1,2d; s/\]\([^)]*\)/]/g'
+}
+# Rows that do not say how it is known, or name a command that is not there.
+baseless() { # TABLE
+    local row state reason command
+    while IFS='|' read -r _ _ state reason _; do
+        row="$state:$reason"
+        case ${state// /} in
+        tested | built | refused)
+            command=$(grep -oE '`(\./dev [a-z]+( [a-z0-9-]+)?|tests/[^`]+)`' <<<"$reason" | head -n 1 | tr -d '`')
+            case $command in
+            './dev '*) grep -qE "^    .*\b$(cut -d ' ' -f 2 <<<"$command")\b.*\)" "$top_srcdir/dev" || echo "no such command: $row" ;;
+            tests/*) [ -e "$top_srcdir/$command" ] || echo "no such test: $row" ;;
+            *) echo "by no command: $row" ;;
+            esac
+            ;;
+        notknown) ;;
+        *) echo "neither tested nor built, refused or not known: $row" ;;
+        esac
+    done <<<"$1"
+}
+known=$(platforms "$top_srcdir/docs/guide/operations.md")
+expect_some "there is a table of platforms" "$known"
+expect_none "each row says how that is known" "$(baseless "$known")"
+expect_some "sees a claim by no command" "$(baseless '| Plan 9 | tested | it is well known |')"
+expect_some "sees a test that is not there" "$(baseless '| Plan 9 | tested | `tests/live/plan9.c` |')"
+expect_some "sees a command that is not there" "$(baseless '| Plan 9 | built | `./dev plan9` |')"
+expect_some "sees another word" "$(baseless '| Plan 9 | supported | `./dev check` |')"
+short=$(platforms "$top_srcdir/README.md")
+expect_some "the README has some of them" "$short"
+expect_none "it says the same" "$(grep -vxF "$known" <<<"$short")"
 
 # ---- syntax ----
 
