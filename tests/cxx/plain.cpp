@@ -30,7 +30,7 @@ constexpr bool stays = !std::is_move_constructible_v<T> && !std::is_copy_constru
 
 static_assert(only_moves<zkl::grant> && only_moves<zkl::session> && only_moves<zkl::operation>);
 static_assert(only_moves<zkl::semaphore> && only_moves<zkl::multilock> && only_moves<zkl::member>);
-static_assert(only_moves<zkl::once>);
+static_assert(only_moves<zkl::once> && only_moves<zkl::shards>);
 static_assert(only_moves<zkl::queue> && only_moves<zkl::members> && only_moves<zkl::watch>);
 static_assert(stays<zkl::mutex> && stays<zkl::rwlock> && stays<zkl::election>);
 static_assert(!std::is_convertible_v<zkl::grant_view, zkl::grant>, "what is lent is not released");
