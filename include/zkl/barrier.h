@@ -25,9 +25,11 @@ typedef struct zkl_barrier_options {
     }
 
 /* Every function below that has a timeout_ms blocks for timeout_ms at most; 0 means one session
- * timeout. Each of them survives a lost connection without an error. Each returns 0; or
+ * timeout. Each of them goes on after a lost connection; but if the answer to a change was lost
+ * with it, zkl_barrier_set() and zkl_barrier_remove() take up to 22 s more, so with the 10 s that a
+ * session has by default and a timeout_ms of 0 they fail. Each returns 0; or
  *   ZKL_EACCES, ZKL_EPROTO: the server refused a request;
- *   ZKL_ETIMEDOUT: the time passed while there was a connection;
+ *   ZKL_ETIMEDOUT: the time passed while there was a connection; a change may have been made;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
  *   ZKL_EAUTH: the server refused the session's credentials;
  *   ZKL_EDEADLK: called inside a callback;

@@ -274,8 +274,8 @@ ZKL_API int zkl_members_watch(zkl_watch **ret, zkl_session *s, const char *path,
 /* What a member says of the shards that it takes. */
 typedef struct zkl_shards_share {
     uint32_t count;  /* the shards below that: 1 to ZKL_SHARDS_MAX */
-    uint32_t weight; /* 1 to ZKL_SHARDS_WEIGHT_MAX: one of weight 2 gets twice as many as one of
-                        weight 1 */
+    uint32_t weight; /* 1 to ZKL_SHARDS_WEIGHT_MAX: one of weight 2 gets about twice as many
+                        as one of weight 1; zkl_shards_plan() says how exactly */
 } zkl_shards_share;
 
 /* Stores in *ret what a member says of shards. It says so in the last line of its data,

@@ -8,7 +8,7 @@
 need_server
 begin
 : "${top_srcdir:=$PWD}" "${ZKL_STORES:=file sqlite}"
-page=$top_srcdir/docs/guide/fences.md
+page=$(cd "$top_srcdir" && pwd)/docs/guide/fences.md
 L=/reports
 export scratch ZKL_STORES
 command -v python3 >/dev/null || { missing python3; finish; }
