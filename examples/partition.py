@@ -1,9 +1,11 @@
 """Shares a table of jobs in a database with all who run this: partition.py CONNECT PATH COUNT ID DATABASE.
 
 A job belongs to the shard that is the remainder of its number. Each write has the fence of the shard's grant, and the
-table refuses a lower one: so a process that wakes up late changes nothing. The same statements do it in PostgreSQL.
+table refuses a lower one: so a process that wakes up late changes nothing. In PostgreSQL other statements do that: see
+docs/guide/fences.md.
 """
 import queue
+import signal
 import sqlite3
 import sys
 import zkl
@@ -24,6 +26,11 @@ def serve(shard, fence):
                (me, fence, count, shard, fence, shard))
 
 
+def stop(*_):
+    sys.exit(0)  # closes the session: others get the shards at once
+
+
+signal.signal(signal.SIGTERM, stop)
 with zkl.Session(connect) as session, zkl.Shards(session, path, count, me, lambda *event: events.put(event)):
     while db.execute("SELECT count(*) FROM jobs WHERE done IS NULL").fetchone()[0]:
         while not mine or not events.empty():
@@ -31,7 +38,13 @@ with zkl.Session(connect) as session, zkl.Shards(session, path, count, me, lambd
             if event == zkl.ShardsEvent.GRANTED:
                 mine[shard] = grant
             elif event in (zkl.ShardsEvent.ASKED, zkl.ShardsEvent.LOST):
-                mine.pop(shard).release()
+                given = mine.pop(shard, None)  # both may come for one grant
+                if given:
+                    given.release()
+            elif event == zkl.ShardsEvent.FAILED:
+                print(error, file=sys.stderr)
+            elif event == zkl.ShardsEvent.STOPPED:
+                sys.exit(str(error))
         for shard, grant in mine.items():
             if grant.remaining() > 1:
                 serve(shard, grant.fence)

@@ -8,7 +8,9 @@
 #include <unistd.h>
 #include <zkl.h>
 
-enum { THREADS = 3, ITEMS = 20, RETAIN_MS = 10000 };
+/* A thread looks after WAIT_MS whether it is to stop, and has then lost its place in line. An
+ * operation (zkl_mutex_lock_async()) that is canceled keeps it until then. */
+enum { THREADS = 3, ITEMS = 20, RETAIN_MS = 10000, WAIT_MS = 1000 };
 
 static zkl_mutex *mutex;
 static atomic_int stop;
@@ -45,14 +47,20 @@ static void *run(void *unused)
 {
     atomic_int *wanted = malloc(sizeof *wanted); /* a call may come late */
     const zkl_grant *grant;
+    zkl_error error;
 
     (void)unused;
     while (wanted && !atomic_load(&stop)) {
         atomic_store(wanted, 0);
-        if (zkl_mutex_lock(mutex, 1000, &grant) != 0)
-            continue;
-        take_turn(grant, wanted);
-        zkl_mutex_unlock(mutex);
+        const int code = zkl_mutex_lock(mutex, WAIT_MS, &grant);
+        if (code == 0) {
+            take_turn(grant, wanted);
+            zkl_mutex_unlock(mutex);
+        } else if (code != ZKL_ETIMEDOUT) { /* which may come at once, again and again */
+            zkl_last_error(&error);
+            fprintf(stderr, "%s\n", error.text);
+            sleep(1);
+        }
     }
     return wanted;
 }

@@ -24,7 +24,8 @@ typedef enum zkl_shards_event {
     ZKL_SHARDS_ASKED = 2,   /* the shard is to be given up: finish what is under way, begin nothing
                                new, and release the grant. Another member waits for the shard, or
                                zkl_queue_revoke() has asked for it, or zkl_shards_free() was
-                               called. Told once for each grant */
+                               called. Told once for each grant. LOST may follow, if the
+                               grant is lost before it is released */
     ZKL_SHARDS_LOST = 3,    /* the grant was lost: stop at once, and release the grant. Until then
                                this program does not get the shard again. When this call has
                                returned, the node is deleted if it still exists, at the latest one
@@ -75,7 +76,7 @@ typedef struct zkl_shards_options {
  * stores the handle in *ret. Calls fn for each event, even before the function has returned. count
  * is 1 to ZKL_SHARDS_MAX; members may say different counts, as zkl_shards_plan() says. path is as
  * for zkl_mutex_new(), and id as for zkl_member_join(): use the host's name, so that a program that
- * is started again has the same shards. options may be NULL. Never waits. Free the handle with
+ * is started again has the same shards, and with several programs on a host a number of each. options may be NULL. Never waits. Free the handle with
  * zkl_shards_free().
  *
  *     static void on_shard(zkl_shards *all, zkl_shards_event event, const zkl_shards_news *news,
@@ -88,7 +89,7 @@ typedef struct zkl_shards_options {
  *     }
  *
  * end_work() lets a thread of the program finish what it does for the shard, and call
- * zkl_grant_release().
+ * zkl_grant_release() once, even if it is called for ASKED and then for LOST.
  *
  * The library asks for a shard when the same members have been there for half a second and the plan
  * gives the shard to this one. It keeps a shard until somebody waits for its lock while the plan

@@ -160,6 +160,27 @@ else
 fi
 expect_no_node "retained: nothing is left" $E/turns
 
+# Where no lock can be had, it says so once a second, and asks no more often.
+"$ZKL" elect --once $E/led me sleep 100000 &
+remember $!
+led=$!
+wait_until "somebody leads" eval '"$ZKL" ls $E/led | grep -q HOLDS'
+token() { "$ZKL" lock $E/token -- sh -c 'echo "$ZKL_TOKEN"'; }
+before=$(token)
+"$top_builddir/examples/retained" "$ZKL_CONNECT" $E/led >"$scratch/refused" 2>&1 &
+daemon=$!
+remember "$daemon"
+# shellcheck disable=SC2317
+refused() { [ "$(grep -c "of a latch's election" "$scratch/refused")" -ge 9 ]; }
+wait_until "it is refused nine times" refused
+kill -TERM "$daemon"
+status_of "$daemon"
+expect "retained: ends where it is refused" 0 "$?"
+changes=$(($(token) - before)) lines=$(wc -l <"$scratch/refused")
+expect "it asks as often as it says so" yes "$([ "$changes" -le $((20 * lines)) ] && echo yes || echo "$changes changes, $lines lines")"
+kill -TERM "$led"
+status_of "$led"
+
 # Shards are shared out; who is killed is replaced, and who comes back gets its own again.
 # shellcheck disable=SC2317
 serve() { # ID: $daemon
@@ -248,6 +269,20 @@ if python3 -c 'import sqlite3' 2>/dev/null && [ -e "$top_builddir/lib/.libs/libz
     done
     expect "each job is done once, under one fence for each shard and member" "(300, 1)" \
         "$(sql 'SELECT count(done), (SELECT max(n) FROM (SELECT count(DISTINCT done) AS n FROM jobs GROUP BY fence)) FROM jobs')"
+
+    # One that waits for its shard ends when it is asked to, and is no member any more.
+    hold $E/other/shards/0
+    cp "$scratch/jobs.db" "$scratch/other.db"
+    python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1], isolation_level=None).execute("UPDATE jobs SET done = NULL")' "$scratch/other.db"
+    python3 "$top_srcdir/examples/partition.py" "$ZKL_CONNECT" $E/other 1 c "$scratch/other.db" &
+    c=$!
+    remember "$c"
+    wait_until "it waits for its shard" eval '"$ZKL" ls $E/other/shards/0 | grep -q waiting'
+    kill -TERM "$c"
+    status_of "$c"
+    expect "partition: ends when asked to" 0 "$?"
+    expect "and is no member" "" "$("$ZKL" ls --children $E/other/members)"
+    let_go
 else
     skip "no sqlite3 for Python"
 fi
