@@ -170,7 +170,7 @@ END
 else
     missing "promtool or python3" "the rules"
 fi
-# The console's page, as Prometheus makes it: of one who has ended.
+# The console's page, as Prometheus makes it; console.py makes a picture of it.
 serve_page() {
     port=$(python3 -c 'import socket; print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])')
     prometheus --config.file="$scratch/prometheus.yml" --storage.tsdb.path="$scratch/tsdb" --web.console.templates="$examples" \
@@ -185,25 +185,55 @@ page_shows() { # TEXT...
     fetched=$(python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())' "http://127.0.0.1:$port/consoles/zkl.html")
     for text; do grep -qF "$text" <<<"$fetched" || return 1; done
 }
+served_as() { # SED
+    sed -E "$1" "$prom" >"$scratch/served/metrics.new"
+    [ $# = 1 ] || cat "$2" >>"$scratch/served/metrics.new"
+    mv "$scratch/served/metrics.new" "$scratch/served/metrics"
+}
+shown() { # WHAT TEXT...
+    if wait_until "$1" page_shows "${@:2}"; then pass "$1"; fi
+}
 if command -v prometheus >/dev/null && command -v python3 >/dev/null; then
     mkdir "$scratch/served"
-    cp "$prom" "$scratch/served/metrics"
+    twice='s/^(zkl_path_grants_lost_total\{.*shards\/1"\}) 0/\1 2/' # before the first scrape
+    served_as "$twice"
     python3 -u -m http.server --bind 127.0.0.1 --directory "$scratch/served" 0 >"$scratch/served.out" 2>&1 &
-    remember $!
+    exporter=$!
+    remember "$exporter"
     wait_until "metrics are served" grep -q ' port [0-9]' "$scratch/served.out"
+    host=127.0.0.1:$(sed -nE 's/.* port ([0-9]+).*/\1/p' "$scratch/served.out")
     cat >"$scratch/prometheus.yml" <<END
 global: {scrape_interval: 1s, evaluation_interval: 1s}
 rule_files: ["$rules"]
 scrape_configs:
   - job_name: zkl
-    static_configs: [{targets: ["127.0.0.1:$(sed -nE 's/.* port ([0-9]+).*/\1/p' "$scratch/served.out")"]}]
+    static_configs: [{targets: ["$host"]}]
 END
     serve_page
-    if wait_until "the console's page" page_shows '/cli/metrics&#34;quoted/shards/1' 'ended with 143' 'none fires'; then pass "the console's page"; fi
-    # Another status, and Prometheus' word for it.
-    sed -E '/^zkl_(exit_status|ended_timestamp_seconds)/d; s/^(zkl_written_timestamp_seconds.* ).*/\11/' "$prom" >"$scratch/served/metrics.new"
-    mv "$scratch/served/metrics.new" "$scratch/served/metrics"
-    if wait_until "an alert on the console's page" page_shows 'ZklKilled' '>killed<'; then pass "an alert on the console's page"; fi
+    shown "the console's page" '/cli/metrics&#34;quoted/shards/1' 'ended with 143' 'none fires' '<td class="n">2</td></tr>'
+    # A holder whose file is an hour ahead; and the same whose file is old: it was killed, and nobody holds.
+    holds="$twice; /^zkl_(exit_status|ended_timestamp_seconds)/d"
+    holds="$holds; s/^(zkl_path_grants_held.*shards\/1\"\} ).*/\11/; s/^(zkl_connected.* ).*/\11/"
+    served_as "$holds; s/^(zkl_written_timestamp_seconds.* ).*/\1$(($(date +%s) + 3600))/"
+    shown "a holder on the console's page" "quoted/shards/1</td><td>$host</td>" '<td>connected</td>'
+    served_as "$holds; s/^(zkl_written_timestamp_seconds.* ).*/\11/"
+    shown "an alert on the console's page" 'ZklKilled' '>killed<' 'quoted/shards/1</td><td>-</td>'
+    # What was lost is counted by how zkl ended, and by the terms of a leader.
+    cat >"$scratch/lost" <<END
+zkl_connected{path="/lost"} 0
+zkl_path_grants_held{path="/lost"} 0
+zkl_path_grants_lost_total{path="/lost"} 0
+zkl_exit_status{path="/lost"} 75
+zkl_ended_timestamp_seconds{path="/lost"} $(date +%s)
+zkl_path_grants_held{path="/terms"} 0
+zkl_path_grants_lost_total{path="/terms"} 0
+zkl_terms_lost_total{path="/terms"} 3
+END
+    served_as "$twice" "$scratch/lost"
+    shown "losses on the console's page" "<tr class=\"bad\"><td>$host</td><td class=\"p\">/lost</td>" 'ended with 75' '<td class="n">1</td></tr>' \
+        '<td class="n">3</td></tr>'
+    kill "$exporter"
+    shown "one who is not scraped" '>not scraped<'
 else
     missing "prometheus or python3" "the console's page"
 fi
