@@ -76,8 +76,8 @@ typedef struct zkl_shards_options {
  * stores the handle in *ret. Calls fn for each event, even before the function has returned. count
  * is 1 to ZKL_SHARDS_MAX; members may say different counts, as zkl_shards_plan() says. path is as
  * for zkl_mutex_new(), and id as for zkl_member_join(): use the host's name, so that a program that
- * is started again has the same shards, and with several programs on a host a number of each. options may be NULL. Never waits. Free the handle with
- * zkl_shards_free().
+ * is started again has the same shards, and with several programs on a host a number of each.
+ * options may be NULL. Never waits. Free the handle with zkl_shards_free().
  *
  *     static void on_shard(zkl_shards *all, zkl_shards_event event, const zkl_shards_news *news,
  *                          void *data)
