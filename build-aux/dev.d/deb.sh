@@ -141,7 +141,7 @@ boot() { # ROOT CGROUP
         exec env -i container=zkl PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --unit=zkl-test.service' </dev/null
 }
 
-# The unit under systemd, where that can be had.
+# Starts the unit under systemd, if a cgroup can be made for that.
 start_service_in_root() {
     local folder log cgroup=
     folder=$(own_cgroup_folder)

@@ -102,19 +102,26 @@ char *layout_incompatible(const char *name)
     return g_strdup_printf("\"%.100s\" is %s", name, layout_words_for(child.kind));
 }
 
+/* Returns what a contender can do that comes after a child of that kind and cannot wait for it. */
+static const char *layout_advice_for(enum child_kind kind)
+{
+    switch (kind) {
+    case CHILD_FOREIGN:
+    case CHILD_LATER:
+        return "";
+    case CHILD_RUBY:
+    case CHILD_RUBY_SHARED: /* zkl has no such locks */
+        return ": use another path";
+    default:
+        return ": use one of that kind, or another path";
+    }
+}
+
 char *layout_refusal(const char *name)
 {
     struct child child;
-    char *fact = layout_incompatible(name);
 
     name_parse(name, strlen(name), &child);
-    const bool unknown = child.kind == CHILD_FOREIGN || child.kind == CHILD_LATER,
-               is_ruby = child.kind == CHILD_RUBY || child.kind == CHILD_RUBY_SHARED;
-    char *text = g_strconcat(fact,
-                             unknown   ? ""
-                             : is_ruby ? ": use another path" /* zkl has no such locks */
-                                       : ": use one of that kind, or another path",
-                             NULL);
-    g_free(fact);
-    return text;
+    return g_strdup_printf("\"%.100s\" is %s%s", name, layout_words_for(child.kind),
+                           layout_advice_for(child.kind));
 }

@@ -30,7 +30,7 @@ ip link set zklbr0 up
 ip address add 10.77.0.254/24 dev zklbr0
 mkdir "$scratch/bin"
 ln -s "$ZKL" "$scratch/bin/zkl"
-# Of a host that has the order to, the process that is about to set the address stands still.
+# The process that is about to set the address stands still, on a host that was told so.
 cat >"$scratch/bin/ip" <<IP
 #!/bin/sh
 if [ "\$2" = replace ] && [ -e "$scratch/\$HOST.hold" ]; then

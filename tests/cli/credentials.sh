@@ -53,7 +53,7 @@ echo "$secret" >"$scratch/odd"
 refused "--auth-file without a scheme, which is not shown" 64 "^zkl: --auth-file: $scratch/odd: expected SCHEME:CREDENTIALS, as in digest:user:password\$" --auth-file "$scratch/odd" lock $L touch "$ran"
 refused "too much" 64 "^zkl: credentials: more than 64 KiB\$" --auth "digest:me:$(printf %065536d 0)" lock $L touch "$ran"
 
-# Who else may read or write the file: what counts is the file itself, and not a link to it.
+# The permissions of the file itself count, and not those of a link to it.
 cp "$scratch/mine" "$scratch/judged"
 ln -s judged "$scratch/link"
 for mode in 400 600 640 660 711; do

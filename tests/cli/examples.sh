@@ -160,7 +160,7 @@ else
 fi
 expect_no_node "retained: nothing is left" $E/turns
 
-# Where no lock can be had, it says so once a second, and asks no more often.
+# If the lock is refused, the daemon says so once a second, and asks no more often than that.
 "$ZKL" elect --once $E/led me sleep 100000 &
 remember $!
 led=$!

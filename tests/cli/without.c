@@ -1,6 +1,6 @@
 /* without CALL... -- COMMAND ARG...: runs COMMAND as on a kernel that does not have these calls:
  * each is refused with ENOSYS. TCP_RTO_MAX_MS stands for that option of setsockopt(). Exits with 77
- * where no filter of calls can be had. */
+ * if the kernel takes no filter of calls. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
