@@ -197,8 +197,9 @@ static void store_zk_op_free(struct op *op)
     g_free(op);
 }
 
-/* Later servers have these codes, and this libzookeeper may have no names for them. */
+/* Servers have these codes, and this libzookeeper may have no names for them. */
 enum {
+    CODE_UNKNOWN_SESSION = -12, /* to a request that came while the session was ended */
     CODE_REQUEST_TIMEOUT = -122,
     CODE_CREDENTIALS_DEMANDED = -124,
     CODE_QUOTA_EXCEEDED = -125,
@@ -232,6 +233,7 @@ enum store_rc store_zk_map_rc(int rc)
     case ZMARSHALLINGERROR:
     case ZINVALIDSTATE:
     case ZSESSIONEXPIRED: /* the event decides, and it follows */
+    case CODE_UNKNOWN_SESSION:
     case ZCLOSING:
     case ZSESSIONMOVED:
     case ZSYSTEMERROR: /* a socket's, with requests under way */
