@@ -121,16 +121,6 @@ static void rule_count_own(struct place *place, const struct child *child, int32
     place->found = true;
 }
 
-/* Counts a child that waits for a contender of that kind. A child that is no semaphore's counts as
- * asking for more permits than any limit has. */
-static void rule_count_behind(struct place *place, const struct child *child, enum child_kind kind)
-{
-    if (!rule_waits(child->rule, kind))
-        return;
-    place->behind = true;
-    place->permits_behind += child->kind == CHILD_LEASE ? child->permits : UINT32_MAX;
-}
-
 struct place rule_place(const struct child *children, size_t count, enum rule rule, int32_t number)
 {
     struct place place = {.own = 0};
@@ -149,10 +139,13 @@ struct place rule_place(const struct child *children, size_t count, enum rule ru
         /* A writer and a reader of Curator may have the same number, if they have one owner.
          * Any other child with our number is a forgery. We wait for it, to be safe. */
         const int64_t key = key_seen_from(child->number, number);
-        if (key > number)
-            rule_count_behind(&place, child, rule_kind(rule));
-        else
+        if (key <= number) {
             rule_count_ahead(&place, child, rule, key, &nearest);
+        } else if (rule_waits(child->rule, rule_kind(rule))) {
+            place.behind = true;
+            /* a contender of another recipe counts as asking for more than any limit */
+            place.permits_behind += child->kind == CHILD_LEASE ? child->permits : UINT32_MAX;
+        }
     }
     return place;
 }
