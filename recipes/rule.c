@@ -12,9 +12,9 @@ int rule_compare(int32_t a, int32_t b)
 
 /* Returns the key by which a contender with that number is ordered, seen from our own number. The
  * key is the number, with one exception. If our own number is low, a contender with INT32_MAX is
- * ordered first: it is older than the restart of the directory's numbers. It cannot be younger than
- * we are, because half of all numbers do not pass while one contender stands. INT64_MIN stays free,
- * as rule_place() begins with it. */
+ * ordered first: that contender is older than the restart of the directory's numbers. It cannot be
+ * younger than we are, because half of all numbers do not pass while one contender stands.
+ * INT64_MIN stays free, since rule_place() begins with it. */
 static int64_t key_seen_from(int32_t number, int32_t own)
 {
     return number == INT32_MAX && own < INT32_MAX / 2 ? INT64_MIN + 1 : number;
