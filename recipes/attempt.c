@@ -327,29 +327,30 @@ static void attempt_prove(struct attempt *c, struct machine_actions *out)
     attempt_move(c, ST_PROVING);
 }
 
-/* Whether others wait. At a semaphore they do if all contenders together ask for more permits than
- * there are. */
-static bool attempt_others_wait(const struct attempt *c, const struct machine_event *ev,
-                                const struct place *place)
+/* Whether the known limit counts for this list: the last change of the limit is the directory's
+ * last change in the list. Recipes without such a limit need none. */
+static bool attempt_knows_limit(const struct attempt *c, const struct machine_event *ev)
 {
-    if (c->rule == RULE_LEASE && c->counts)
-        return ev->count > (size_t)c->limit;
-    if (c->rule != RULE_LEASE)
-        return place->behind || place->ahead > 0;
-    return place->permits_ahead + c->permits + place->permits_behind > (uint64_t)c->limit;
+    return !attempt_reads_limit(c) || c->limit_zxid == ev->mzxid;
 }
 
-/* Returns what a list tells of others. */
+/* Returns what a list tells of others. At a semaphore others wait if all contenders together ask
+ * for more permits than the limit. */
 static enum attempt_others attempt_others_in(const struct attempt *c,
                                              const struct machine_event *ev,
                                              const struct place *place)
 {
-    const bool known = !attempt_reads_limit(c) || c->limit_zxid == ev->mzxid;
+    bool wait;
 
-    return !known                              ? OTHERS_UNKNOWN
-           : attempt_others_wait(c, ev, place) ? OTHERS_WAIT
-           : ev->watched                       ? OTHERS_NONE
-                                               : OTHERS_UNKNOWN;
+    if (!attempt_knows_limit(c, ev))
+        return OTHERS_UNKNOWN;
+    if (c->rule != RULE_LEASE)
+        wait = place->behind || place->ahead > 0;
+    else if (c->counts)
+        wait = ev->count > (size_t)c->limit;
+    else
+        wait = place->permits_ahead + c->permits + place->permits_behind > (uint64_t)c->limit;
+    return wait ? OTHERS_WAIT : ev->watched ? OTHERS_NONE : OTHERS_UNKNOWN;
 }
 
 /* ---- the limit of a semaphore, in its directory's data ---- */
@@ -362,58 +363,30 @@ static void attempt_learn_limit(struct attempt *c, const struct machine_event *e
     c->limit_watched = c->first;
 }
 
-static void attempt_ask_limit(const struct attempt *c, struct machine_actions *out, uint8_t slot)
-{
-    struct machine_action *a = attempt_ask_too(out, STORE_GET, ATTEMPT_LIMIT);
-
-    a->slot = slot;
-    a->watch = c->first;
-}
-
 /* Writes the limit that the contender brings, if the directory has no data, and reads it again.
  * Returns whether ev belongs to that: then the limit is not read yet. */
 static bool attempt_init_limit(const struct attempt *c, const struct machine_event *ev,
                                struct machine_actions *out)
 {
+    struct machine_action *a;
+
     if (attempt_is_answer(ev, STORE_SET, ATTEMPT_LIMIT) &&
         (ev->rc == STORE_OK || ev->rc == STORE_BADVERSION)) {
-        attempt_ask_limit(c, out, ev->slot);
-        return true;
-    }
-    if (!attempt_is_answer(ev, STORE_GET, ATTEMPT_LIMIT) || ev->rc != STORE_OK || ev->length > 0 ||
-        !c->has_limit)
+        a = attempt_ask_too(out, STORE_GET, ATTEMPT_LIMIT);
+        a->watch = c->first;
+    } else if (attempt_is_answer(ev, STORE_GET, ATTEMPT_LIMIT) && ev->rc == STORE_OK &&
+               ev->length == 0 && c->has_limit) {
+        a = attempt_ask_too(out, STORE_SET, ATTEMPT_LIMIT);
+        a->version = ev->version;
+    } else {
         return false;
-    struct machine_action *a = attempt_ask_too(out, STORE_SET, ATTEMPT_LIMIT);
+    }
     a->slot = ev->slot;
-    a->version = ev->version;
     return true;
-}
-
-/* Takes the answer to a read of the limit. A missing directory is left to the list, whose answer
- * says so, too. */
-static void attempt_on_limit_read(struct attempt *c, const struct machine_event *ev,
-                                  const struct attempt_moment *m, struct machine_actions *out)
-{
-    if (ev->rc == STORE_NONODE)
-        return;
-    if (ev->rc != STORE_OK)
-        attempt_fail_answer(c, out, ev->rc);
-    else if (m->limit < 1)
-        attempt_fail(c, out, ATTEMPT_NOLIMIT);
-    else
-        attempt_learn_limit(c, ev, m);
 }
 
 /* ---- a semaphore, from the first list to admission: are as many permits free as the contender
  * asks for, and who else must be told? docs/design/permits.md has the argument ---- */
-
-static void attempt_list(struct attempt *c, struct machine_actions *out, bool also)
-{
-    struct machine_action *a = machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
-
-    a->also = also;
-    a->watch = a->optional = c->first;
-}
 
 /* Lists the children; with_limit: reads the limit before. The limit counts if its last change is
  * the directory's last change in the list: then both show one instant, after this request. */
@@ -421,7 +394,9 @@ static void attempt_list_permits(struct attempt *c, struct machine_actions *out,
 {
     if (with_limit)
         machine_ask(out, STORE_GET, ATTEMPT_LIMIT)->watch = c->first;
-    attempt_list(c, out, with_limit);
+    struct machine_action *a = machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
+    a->also = with_limit;
+    a->watch = a->optional = c->first;
 }
 
 static void attempt_list_as_first(struct attempt *c, struct machine_actions *out)
@@ -430,20 +405,8 @@ static void attempt_list_as_first(struct attempt *c, struct machine_actions *out
     attempt_list_permits(c, out, !c->counts && !c->limit_watched);
 }
 
-/* Lists again, with the limit, if the known limit is not that of the list. Returns whether it has
- * to. */
-static bool attempt_list_again_for_limit(struct attempt *c, const struct machine_event *ev,
-                                         struct machine_actions *out)
-{
-    if (!attempt_reads_limit(c) || c->limit_zxid == ev->mzxid)
-        return false;
-    if (attempt_next_round(c, out))
-        attempt_list_permits(c, out, true);
-    return true;
-}
-
 /* Takes the admission. A contender after us that saw us as not admitted waits for our node to
- * change, so the node is touched. A holder of permits hears of others only if it asks. */
+ * change, so the node is touched. A holder of permits learns of others only if it asks. */
 static void attempt_be_admitted(struct attempt *c, struct machine_actions *out,
                                 const struct place *place)
 {
@@ -467,14 +430,26 @@ static void attempt_follow(struct attempt *c, struct machine_actions *out, uint3
     attempt_move(c, ST_WAITING);
 }
 
-/* Waits until as many permits are free as the contender asks for. It follows its predecessor if
- * those ahead ask for more than the limit: then the predecessor is not admitted. But if a contender
- * ahead has a number that is used up, that one may have come later than the predecessor was
- * admitted. Otherwise the contender is first in line, and watches the children and the limit. */
-static void attempt_wait_for_permits(struct attempt *c, const struct machine_event *ev,
-                                     struct machine_actions *out, const struct place *place)
+/* Decides whether the contender is admitted, fails, or waits until enough permits are free. In
+ * Curator's layout all children count, even those that came later.
+ *
+ * A waiter follows its predecessor if those ahead ask for more than the limit: then the predecessor
+ * is not admitted. But if a contender ahead has a number that is used up, that one may have come
+ * later than the predecessor was admitted. Otherwise the waiter is first in line, and watches the
+ * children and the limit. */
+static void attempt_queue_for_permits(struct attempt *c, const struct machine_event *ev,
+                                      struct machine_actions *out, const struct place *place)
 {
-    if (!c->first && !c->counts && !place->exhausted && place->permits_ahead > (uint64_t)c->limit) {
+    const uint64_t taken = c->counts ? ev->count : place->permits_ahead + c->permits;
+
+    if ((uint64_t)c->permits > (uint64_t)c->limit) {
+        attempt_fail(c, out, ATTEMPT_PERMITS);
+    } else if (taken <= (uint64_t)c->limit) {
+        attempt_be_admitted(c, out, place);
+    } else if (c->try_only) {
+        attempt_fail(c, out, ATTEMPT_BUSY);
+    } else if (!c->first && !c->counts && !place->exhausted &&
+               place->permits_ahead > (uint64_t)c->limit) {
         attempt_follow(c, out, place->predecessor);
         machine_ask(out, STORE_GET, ATTEMPT_PREDECESSOR)->watch = true;
     } else if (!c->first || (!c->counts && !c->limit_watched)) {
@@ -487,31 +462,9 @@ static void attempt_wait_for_permits(struct attempt *c, const struct machine_eve
     }
 }
 
-/* Returns how many permits are taken, with the own ones. In Curator's layout all children count,
- * even those that came later. */
-static uint64_t attempt_permits_taken(const struct attempt *c, const struct machine_event *ev,
-                                      const struct place *place)
-{
-    return c->counts ? ev->count : place->permits_ahead + c->permits;
-}
-
-/* Takes the place that a list shows at a semaphore: the contender is admitted, fails, or waits. */
-static void attempt_take_place(struct attempt *c, const struct machine_event *ev,
-                               struct machine_actions *out, const struct place *place)
-{
-    if ((uint64_t)c->permits > (uint64_t)c->limit)
-        attempt_fail(c, out, ATTEMPT_PERMITS);
-    else if (attempt_permits_taken(c, ev, place) <= (uint64_t)c->limit)
-        attempt_be_admitted(c, out, place);
-    else if (c->try_only)
-        attempt_fail(c, out, ATTEMPT_BUSY);
-    else
-        attempt_wait_for_permits(c, ev, out, place);
-}
-
 /* Whether the predecessor may be admitted, as its event or read says. A contender touches its node
- * when it is admitted. If it is older than the limit, an earlier limit may have admitted it: then
- * it never does. */
+ * when it is admitted. But an earlier limit may have admitted a predecessor that is older than the
+ * limit: then its node is not touched any more. */
 static bool attempt_may_be_admitted(const struct attempt *c, const struct machine_event *ev)
 {
     return ev->kind == MACHINE_EV_FIRED || ev->version > 0 || ev->czxid < c->limit_zxid;
@@ -547,16 +500,6 @@ static void attempt_step_waiting_for_permits(struct attempt *c, const struct mac
     }
 }
 
-/* Lists again when the children or the limit have changed: the contender is first in line. */
-static void attempt_step_first(struct attempt *c, const struct machine_event *ev,
-                               struct machine_actions *out)
-{
-    if (!attempt_is_fire(ev, ATTEMPT_CHILDREN) && !attempt_is_limit_doubtful(ev))
-        return;
-    attempt_list_as_first(c, out);
-    attempt_move(c, ST_LISTING);
-}
-
 /* ---- from a node of our own to the head of the queue: who is ahead, and when is the predecessor
  * gone? The phase ends in CLAIMING if a list, or the silence of its watch, has proved the node, and
  * otherwise in PROVING, with the proof under way ---- */
@@ -574,19 +517,6 @@ static void attempt_learn_directory(struct attempt *c, const struct machine_even
     c->count = (uint32_t)ev->count;
 }
 
-/* Whether a child makes it unsafe to queue here: it came first and we do not wait for it, so both
- * could hold. *ret_id is its id. A child that came after us finds that out itself, if it is of this
- * library. */
-static bool attempt_is_mixed(const struct attempt *c, const struct machine_event *ev,
-                             const struct attempt_moment *m, const struct place *place,
-                             uint32_t *ret_id)
-{
-    if (c->strict && rule_foreign(m->children, ev->count, ret_id))
-        return true;
-    *ret_id = place->incompatible_id;
-    return place->incompatible;
-}
-
 /* Whether the silence of the own watch proves that the own node stood when another event came.
  * Events come in the order of changes, but only on one connection: after a reconnect, missed events
  * come in any order. docs/design/hand-over.md has the argument. */
@@ -597,8 +527,8 @@ static bool attempt_is_own_silent(const struct attempt *c, const struct attempt_
 
 /* Waits for the predecessor. If only the head is ahead, the contender watches its own node first,
  * so that the silence of that watch can prove it. */
-static void attempt_wait_for(struct attempt *c, const struct attempt_moment *m,
-                             struct machine_actions *out, uint32_t predecessor)
+static void attempt_wait_for_predecessor(struct attempt *c, const struct attempt_moment *m,
+                                         struct machine_actions *out, uint32_t predecessor)
 {
     const bool next =
         c->ahead == 1 && !attempt_is_own_silent(c, m) && !rule_is_shared(rule_kind(c->rule));
@@ -613,53 +543,29 @@ static void attempt_wait_for(struct attempt *c, const struct attempt_moment *m,
     a->watch = true;
 }
 
-/* Whether a try may wait a moment. It may if one contender is ahead, whose name says that it
- * retains: that one sees our node and may give way. A try waits so once. */
-static bool attempt_try_may_wait(const struct attempt *c, const struct place *place)
-{
-    return place->ahead == 1 && place->retains && !c->waited;
-}
-
-/* Takes the place that a list shows. */
-static void attempt_queue(struct attempt *c, const struct machine_event *ev,
-                          const struct attempt_moment *m, struct machine_actions *out,
-                          const struct place *place)
-{
-    uint32_t incompatible;
-
-    if (attempt_is_mixed(c, ev, m, place, &incompatible)) {
-        attempt_fail_at(c, out, ATTEMPT_LAYOUT, incompatible);
-    } else if (c->rule == RULE_LEASE) {
-        attempt_take_place(c, ev, out, place);
-    } else if (place->ahead == 0) {
-        attempt_move(c, ST_CLAIMING); /* attempt_begin_claiming() may grant in this step */
-    } else if (c->try_only && !attempt_try_may_wait(c, place)) {
-        attempt_fail(c, out, ATTEMPT_BUSY);
-    } else {
-        if (c->try_only)
-            attempt_arm(out, m, ATTEMPT_YIELD_MS);
-        attempt_wait_for(c, m, out, place->predecessor);
-    }
-}
-
+/* Takes a list, and the place in the queue that it shows. A list without the own node proves
+ * nothing. If a child came first for which the attempt does not wait, both could hold, so the
+ * attempt fails. A child that came after us finds that out itself, if it is of this library. */
 static void attempt_on_listed(struct attempt *c, const struct machine_event *ev,
                               const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (ev->rc == STORE_NONODE) {
-        attempt_reenter(c, out);
-        return;
-    }
-    if (ev->rc != STORE_OK) {
+    struct place place = {.present = false};
+
+    if (ev->rc == STORE_OK) {
+        place = rule_place(m->children, ev->count, c->rule, c->number);
+    } else if (ev->rc != STORE_NONODE) {
         attempt_fail_answer(c, out, ev->rc);
         return;
     }
-    struct place place = rule_place(m->children, ev->count, c->rule, c->number);
     if (!place.present) {
         attempt_reenter(c, out);
         return;
     }
-    if (attempt_list_again_for_limit(c, ev, out))
+    if (!attempt_knows_limit(c, ev)) {
+        if (attempt_next_round(c, out))
+            attempt_list_permits(c, out, true);
         return;
+    }
     c->rounds = 0;
     if (place.spare)
         attempt_delete_listed(ev, out, ATTEMPT_SPARE);
@@ -667,18 +573,26 @@ static void attempt_on_listed(struct attempt *c, const struct machine_event *ev,
     c->others = attempt_others_in(c, ev, &place);
     if (c->rule != RULE_LEASE)
         attempt_learn_directory(c, ev, m);
-    attempt_queue(c, ev, m, out, &place);
+    uint32_t incompatible = place.incompatible_id;
+    if ((c->strict && rule_foreign(m->children, ev->count, &incompatible)) || place.incompatible) {
+        attempt_fail_at(c, out, ATTEMPT_LAYOUT, incompatible);
+    } else if (c->rule == RULE_LEASE) {
+        attempt_queue_for_permits(c, ev, out, &place);
+    } else if (place.ahead == 0) {
+        attempt_move(c, ST_CLAIMING); /* attempt_begin() may grant in this step */
+    } else if (c->try_only && (place.ahead > 1 || !place.retains || c->waited)) {
+        attempt_fail(c, out, ATTEMPT_BUSY); /* any other try waits, once and not for long */
+    } else {
+        if (c->try_only)
+            attempt_arm(out, m, ATTEMPT_YIELD_MS);
+        attempt_wait_for_predecessor(c, m, out, place.predecessor);
+    }
 }
 
 static void attempt_list_again(struct attempt *c, struct machine_actions *out)
 {
     machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
     attempt_move(c, ST_LISTING);
-}
-
-static bool attempt_is_in_long_queue(const struct attempt *c)
-{
-    return c->long_queue > 0 && c->ahead >= c->long_queue;
 }
 
 /* Goes on after the end of the predecessor. If the predecessor was the head, we are the head now,
@@ -696,7 +610,7 @@ static void attempt_on_predecessor_gone(struct attempt *c, const struct attempt_
         attempt_move(c, ST_CLAIMING);
     } else if (c->ahead == 1) {
         attempt_prove(c, out);
-    } else if (attempt_is_in_long_queue(c)) {
+    } else if (c->long_queue > 0 && c->ahead >= c->long_queue) {
         machine_ask(out, STORE_GET, ATTEMPT_HINT);
         attempt_ask_too(out, STORE_GET, ATTEMPT_OWN);
         attempt_move(c, ST_SUCCEEDING);
@@ -712,25 +626,19 @@ static void attempt_give_up(struct attempt *c, const struct machine_event *ev,
     attempt_fail(c, out, c->try_only ? ATTEMPT_BUSY : attempt_error_of(ev->rc));
 }
 
-/* Takes the read of the own node that attempt_wait_for() has sent. If the node is gone it cannot
- * come back, so the attempt enters again. */
-static void attempt_on_own_read(struct attempt *c, const struct machine_event *ev,
-                                const struct attempt_moment *m, struct machine_actions *out)
-{
-    if (attempt_read_says_gone(ev))
-        attempt_reenter(c, out);
-    else if (ev->rc == STORE_OK)
-        attempt_set_own_watched(c, m);
-}
-
-/* Takes an event while the contender waits for its predecessor. It is not of a semaphore. */
+/* Takes an event while a contender that is not of a semaphore waits for its predecessor. */
 static void attempt_step_waiting(struct attempt *c, const struct machine_event *ev,
                                  const struct attempt_moment *m, struct machine_actions *out)
 {
     bool gone;
 
-    if (attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN))
-        attempt_on_own_read(c, ev, m, out);
+    if (attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN)) {
+        /* attempt_wait_for_predecessor() has asked. A node that is gone cannot come back. */
+        if (attempt_read_says_gone(ev))
+            attempt_reenter(c, out);
+        else if (ev->rc == STORE_OK)
+            attempt_set_own_watched(c, m);
+    }
     if (ev->kind == MACHINE_EV_TIMER && c->try_only)
         attempt_give_up(c, ev, out);
     if (!attempt_is_about_predecessor(ev, &gone))
@@ -764,29 +672,41 @@ static void attempt_step_succeeding(struct attempt *c, const struct machine_even
     }
 }
 
-static void attempt_step_listing(struct attempt *c, const struct machine_event *ev,
-                                 const struct attempt_moment *m, struct machine_actions *out)
-{
-    if (attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN))
-        attempt_on_listed(c, ev, m, out);
-    else if (ev->kind == MACHINE_EV_ANSWER && ev->node == ATTEMPT_LIMIT &&
-             !attempt_init_limit(c, ev, out))
-        attempt_on_limit_read(c, ev, m, out);
-}
-
 static void attempt_step_wait(struct attempt *c, const struct machine_event *ev,
                               const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (c->state == ST_WAITING && c->rule == RULE_LEASE)
-        attempt_step_waiting_for_permits(c, ev, out);
-    else if (c->state == ST_WAITING)
-        attempt_step_waiting(c, ev, m, out);
-    else if (c->state == ST_FIRST)
-        attempt_step_first(c, ev, out);
-    else if (c->state == ST_SUCCEEDING)
+    switch (c->state) {
+    case ST_LISTING:
+        if (attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN)) {
+            attempt_on_listed(c, ev, m, out);
+        } else if (ev->kind == MACHINE_EV_ANSWER && ev->node == ATTEMPT_LIMIT &&
+                   !attempt_init_limit(c, ev, out)) {
+            if (ev->rc == STORE_OK && m->limit > 0)
+                attempt_learn_limit(c, ev, m);
+            else if (ev->rc == STORE_OK)
+                attempt_fail(c, out, ATTEMPT_NOLIMIT);
+            else if (ev->rc != STORE_NONODE) /* the list tells of a missing directory, too */
+                attempt_fail_answer(c, out, ev->rc);
+        }
+        break;
+    case ST_WAITING:
+        if (c->rule == RULE_LEASE)
+            attempt_step_waiting_for_permits(c, ev, out);
+        else
+            attempt_step_waiting(c, ev, m, out);
+        break;
+    case ST_FIRST: /* all that may admit the contender is watched */
+        if (attempt_is_fire(ev, ATTEMPT_CHILDREN) || attempt_is_limit_doubtful(ev)) {
+            attempt_list_as_first(c, out);
+            attempt_move(c, ST_LISTING);
+        }
+        break;
+    case ST_SUCCEEDING:
         attempt_step_succeeding(c, ev, m, out);
-    else if (c->state == ST_LISTING)
-        attempt_step_listing(c, ev, m, out);
+        break;
+    default:
+        break;
+    }
 }
 
 /* ---- from nothing to a node of our own: the attempt creates it, makes its directory, and settles
@@ -803,32 +723,6 @@ static void attempt_forget_place(struct attempt *c)
     c->first = false;
     c->awaits = false;
     c->creating = false;
-}
-
-/* Drops the watch on the children, if there may be one. The end of the own node changes them, so
- * the watch ends by itself. */
-static void attempt_leave_children(const struct attempt *c, struct machine_actions *out)
-{
-    if (!c->watch_children && !c->first && c->others != OTHERS_NONE)
-        return;
-    struct machine_action *a = machine_act(out, MACHINE_ACT_UNWATCH);
-    a->node = ATTEMPT_CHILDREN;
-    a->deleting = true;
-}
-
-/* Asks for admission again, since thousands may have to enter at once. A create that could not be
- * sent before its session ended is recalled. The next node has another name: if a directory was
- * made again its numbers repeat, and a late delete of the former node would meet the next one. */
-static void attempt_begin_reentering(struct attempt *c, struct machine_actions *out)
-{
-    if (c->creating)
-        machine_act(out, MACHINE_ACT_RECALL)->node = ATTEMPT_NEW;
-    machine_act(out, MACHINE_ACT_NAME)->node = ATTEMPT_OWN;
-    machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_MAIN;
-    machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_TOUCH;
-    attempt_leave_children(c, out);
-    attempt_forget_place(c);
-    attempt_say(out, ATTEMPT_ADMIT, 0);
 }
 
 /* Enters: sends the create, and the list right after it. A server answers a session's requests in
@@ -929,28 +823,23 @@ static void attempt_step_resetting(struct attempt *c, const struct machine_event
         attempt_fail(c, out, ATTEMPT_OVERFLOW);
 }
 
-static void attempt_on_no_directory(struct attempt *c, const struct attempt_moment *m,
-                                    struct machine_actions *out)
+/* Fails although a node may stand. The caller is told at once, and the attempt settles that while
+ * it leaves. */
+static void attempt_fail_unsettled(struct attempt *c, struct machine_actions *out, enum store_rc rc)
 {
-    if (c->rule == RULE_LEASE && !c->has_limit)
-        attempt_fail(c, out, ATTEMPT_NOLIMIT);
-    else if (attempt_next_round(c, out))
-        attempt_make_directory(c, m, out);
+    attempt_tell_failure(c, out, attempt_error_of(rc));
+    attempt_move(c, ST_LEAVING);
 }
 
-/* Finds out whether a create was done whose answer was lost. The list after the create may have
- * left a watch, which is dropped, as its answer is stale now. */
-static void attempt_settle(struct attempt *c, struct machine_actions *out)
+/* Takes the answers to the create and the list. If the list is refused before the create is
+ * answered, it was not sent: this library has refused it. */
+static void attempt_step_creating(struct attempt *c, const struct machine_event *ev,
+                                  const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (c->watch_children)
-        machine_act(out, MACHINE_ACT_UNWATCH)->node = ATTEMPT_CHILDREN;
-    machine_ask_quorum(out, ATTEMPT_QUORUM);
-    attempt_move(c, ST_SETTLING);
-}
-
-static void attempt_on_created(struct attempt *c, const struct machine_event *ev,
-                               const struct attempt_moment *m, struct machine_actions *out)
-{
+    if (attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN) && ev->rc == STORE_BAD)
+        attempt_fail_unsettled(c, out, ev->rc);
+    if (!attempt_is_answer(ev, STORE_CREATE, ATTEMPT_NEW))
+        return;
     c->creating = false;
     switch (ev->rc) {
     case STORE_OK:
@@ -964,11 +853,17 @@ static void attempt_on_created(struct attempt *c, const struct machine_event *ev
         else
             attempt_move(c, ST_LISTING);
         break;
-    case STORE_UNKNOWN:
-        attempt_settle(c, out);
+    case STORE_UNKNOWN: /* the list may have left a watch, and its answer is stale now */
+        if (c->watch_children)
+            machine_act(out, MACHINE_ACT_UNWATCH)->node = ATTEMPT_CHILDREN;
+        machine_ask_quorum(out, ATTEMPT_QUORUM);
+        attempt_move(c, ST_SETTLING);
         break;
-    case STORE_NONODE:
-        attempt_on_no_directory(c, m, out);
+    case STORE_NONODE: /* there is no directory */
+        if (c->rule == RULE_LEASE && !c->has_limit)
+            attempt_fail(c, out, ATTEMPT_NOLIMIT);
+        else if (attempt_next_round(c, out))
+            attempt_make_directory(c, m, out);
         break;
     case STORE_EXISTS: /* an idle server at the limit hands out the last number again and again */
         attempt_exhaust(c, out);
@@ -978,40 +873,25 @@ static void attempt_on_created(struct attempt *c, const struct machine_event *ev
     }
 }
 
-/* Takes the answers to the create and the list. If the list is refused before the create is
- * answered, it was not sent: this library has refused it. The attempt fails, and settles the create
- * while it leaves. */
-static void attempt_step_creating(struct attempt *c, const struct machine_event *ev,
+/* Takes the quorum's answer, and the list after it, which tells whether our create was done. */
+static void attempt_step_settling(struct attempt *c, const struct machine_event *ev,
                                   const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (attempt_is_answer(ev, STORE_CREATE, ATTEMPT_NEW)) {
-        attempt_on_created(c, ev, m, out);
-    } else if (attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN) && ev->rc == STORE_BAD) {
-        attempt_tell_failure(c, out, ATTEMPT_PROTOCOL);
-        attempt_move(c, ST_LEAVING);
-    }
-}
-
-/* Fails although a node may stand. The caller is told at once, and the attempt settles that while
- * it leaves. */
-static void attempt_fail_unsettled(struct attempt *c, struct machine_actions *out, enum store_rc rc)
-{
-    attempt_tell_failure(c, out, attempt_error_of(rc));
-    attempt_move(c, ST_LEAVING);
-}
-
-/* Takes the list after the quorum's answer, which tells whether our create was done. */
-static void attempt_on_settled(struct attempt *c, const struct machine_event *ev,
-                               const struct attempt_moment *m, struct machine_actions *out)
-{
+    const bool passed = attempt_is_answer(ev, STORE_SET, ATTEMPT_QUORUM);
     struct place place = {.found = false};
 
-    if (ev->rc == STORE_OK)
-        place = rule_place(m->children, ev->count, c->rule, INT32_MAX);
-    else if (ev->rc != STORE_NONODE) {
+    if (!passed && !attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN))
+        return;
+    if (passed && machine_is_by_quorum(ev->rc)) {
+        machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
+        return;
+    }
+    if (passed || (ev->rc != STORE_OK && ev->rc != STORE_NONODE)) {
         attempt_fail_unsettled(c, out, ev->rc);
         return;
     }
+    if (ev->rc == STORE_OK)
+        place = rule_place(m->children, ev->count, c->rule, INT32_MAX);
     if (!place.found) {
         attempt_enter(c, out);
         return;
@@ -1029,50 +909,44 @@ static void attempt_on_settled(struct attempt *c, const struct machine_event *ev
     attempt_move(c, ST_ADOPTING);
 }
 
-static void attempt_step_settling(struct attempt *c, const struct machine_event *ev,
-                                  const struct attempt_moment *m, struct machine_actions *out)
-{
-    if (attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN))
-        attempt_on_settled(c, ev, m, out);
-    else if (!attempt_is_answer(ev, STORE_SET, ATTEMPT_QUORUM))
-        return;
-    else if (machine_is_by_quorum(ev->rc))
-        machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
-    else
-        attempt_fail_unsettled(c, out, ev->rc);
-}
-
-static void attempt_on_adopted(struct attempt *c, const struct machine_event *ev,
-                               const struct attempt_moment *m, struct machine_actions *out)
-{
-    if (attempt_read_says_gone(ev)) {
-        attempt_reenter(c, out);
-        return;
-    }
-    if (ev->rc != STORE_OK) {
-        attempt_fail_answer(c, out, ev->rc);
-        return;
-    }
-    c->token = ev->czxid;
-    attempt_set_own_watched(c, m);
-    attempt_list_again(c, out);
-}
-
 static void attempt_step_enter(struct attempt *c, const struct machine_event *ev,
                                const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (attempt_is_in(c, BIT(ST_IDLE) | BIT(ST_REENTERING)) && ev->kind == MACHINE_EV_BEGIN)
-        attempt_enter(c, out);
-    else if (c->state == ST_CREATING)
+    switch (c->state) {
+    case ST_IDLE:
+    case ST_REENTERING:
+        if (ev->kind == MACHINE_EV_BEGIN)
+            attempt_enter(c, out);
+        break;
+    case ST_CREATING:
         attempt_step_creating(c, ev, m, out);
-    else if (c->state == ST_PARENTS && ev->kind == MACHINE_EV_ANSWER && ev->verb == STORE_CREATE)
-        attempt_on_made(c, ev, out);
-    else if (c->state == ST_SETTLING)
+        break;
+    case ST_PARENTS:
+        if (ev->kind == MACHINE_EV_ANSWER && ev->verb == STORE_CREATE)
+            attempt_on_made(c, ev, out);
+        break;
+    case ST_SETTLING:
         attempt_step_settling(c, ev, m, out);
-    else if (c->state == ST_ADOPTING && attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN))
-        attempt_on_adopted(c, ev, m, out);
-    else if (c->state == ST_RESETTING)
+        break;
+    case ST_ADOPTING:
+        if (!attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN))
+            break;
+        if (attempt_read_says_gone(ev)) {
+            attempt_reenter(c, out);
+        } else if (ev->rc != STORE_OK) {
+            attempt_fail_answer(c, out, ev->rc);
+        } else {
+            c->token = ev->czxid;
+            attempt_set_own_watched(c, m);
+            attempt_list_again(c, out);
+        }
+        break;
+    case ST_RESETTING:
         attempt_step_resetting(c, ev, m, out);
+        break;
+    default:
+        break;
+    }
 }
 
 /* ---- from the head of the queue to the end: the attempt proves its node, holds, loses or gives
@@ -1129,38 +1003,6 @@ static bool attempt_has_awaited(const struct attempt *c, const struct machine_ev
            c->awaited_on == m->connection;
 }
 
-/* Grants if a deadline lasts, since no contender is ahead and the node is proved. Otherwise waits
- * for a deadline. */
-static void attempt_begin_claiming(struct attempt *c, const struct attempt_moment *m,
-                                   struct machine_actions *out)
-{
-    if (m->in_time)
-        attempt_grant(c, m, out);
-    else
-        attempt_await_deadline(c, m, out);
-}
-
-/* Lets others be first, since no deadline came in time: a try fails, any other contender enters
- * again. */
-static void attempt_make_way(struct attempt *c, struct machine_actions *out)
-{
-    if (c->try_only)
-        attempt_fail(c, out, ATTEMPT_UNPROVED);
-    else
-        attempt_reenter(c, out);
-}
-
-static void attempt_on_proof(struct attempt *c, const struct machine_event *ev,
-                             struct machine_actions *out)
-{
-    if (attempt_read_says_gone(ev))
-        attempt_reenter(c, out);
-    else if (ev->rc != STORE_OK)
-        attempt_fail_answer(c, out, ev->rc);
-    else
-        attempt_move(c, ST_CLAIMING);
-}
-
 /* Grants when a deadline comes. That may have taken long, so an attempt without a watch on its own
  * node proves the node once more. */
 static void attempt_step_claiming(struct attempt *c, const struct machine_event *ev,
@@ -1175,8 +1017,6 @@ static void attempt_step_claiming(struct attempt *c, const struct machine_event 
     else
         attempt_await_deadline(c, m, out);
 }
-
-/* ---- others ---- */
 
 static void attempt_tell_others(struct attempt *c, struct machine_actions *out,
                                 enum attempt_others others)
@@ -1210,7 +1050,7 @@ static void attempt_ask_others(struct attempt *c, struct machine_actions *out)
 static void attempt_on_children_fired(struct attempt *c, const struct attempt_moment *m,
                                       struct machine_actions *out)
 {
-    if (c->others == OTHERS_WAIT) /* of more that come nothing is heard */
+    if (c->others == OTHERS_WAIT) /* nothing tells of more that come */
         return;
     if (!c->own_watched)
         attempt_arm(out, m, ATTEMPT_OWN_WATCH_MS);
@@ -1222,91 +1062,78 @@ static void attempt_on_children_fired(struct attempt *c, const struct attempt_mo
     attempt_ask_others(c, out);
 }
 
-/* Takes the list of others. A list without the own node proves nothing: the own watch tells that
- * the node is gone. */
-static void attempt_on_others_listed(struct attempt *c, const struct machine_event *ev,
-                                     const struct attempt_moment *m, struct machine_actions *out)
-{
-    struct place place = {.present = false};
-
-    c->looking = false;
-    if (ev->rc == STORE_OK)
-        place = rule_place(m->children, ev->count, c->rule, c->number);
-    attempt_tell_others(c, out, place.present ? attempt_others_in(c, ev, &place) : OTHERS_UNKNOWN);
-}
-
-/* Takes a holder's read of its own node. */
-static void attempt_on_held_read(struct attempt *c, const struct machine_event *ev,
-                                 const struct attempt_moment *m, struct machine_actions *out)
-{
-    if (attempt_read_says_gone(ev))
-        attempt_end_without_node(c, out, LOSS_DELETED);
-    else if (ev->rc == STORE_OK)
-        attempt_set_own_watched(c, m);
-    else
-        attempt_arm(out, m, ATTEMPT_RETRY_MS);
-    if (c->state == ST_HOLDING && m->asked && !c->asked) {
-        c->asked = true;
-        attempt_say(out, ATTEMPT_ASKED, 0);
-    }
-}
-
-/* Sees to it that the holder hears at once of what is written into its node. The read shows what
- * was written before; the watch that it leaves tells of the rest. */
-static void attempt_watch_own(struct attempt *c, struct machine_actions *out)
-{
-    if (!c->own_watched)
-        attempt_read_own(out);
-    c->watch_own = true;
-}
-
-/* Loses the hold by its deadline. The node may still stand, and is deleted when the callbacks have
- * returned: so what they stop is stopped before another contender is granted. A callback that hangs
- * delays this by one timeout at most. */
-static void attempt_lose(struct attempt *c, const struct attempt_moment *m,
-                         struct machine_actions *out)
-{
-    attempt_say(out, ATTEMPT_LOSE, LOSS_DEADLINE);
-    attempt_arm(out, m, m->timeout_ms);
-    attempt_move(c, ST_LOST);
-}
-
+/* Takes an answer for a holder: the list of others, a read of the own node, or the limit. A list
+ * without the own node proves nothing: the own watch tells that the node is gone. */
 static void attempt_on_held_answer(struct attempt *c, const struct machine_event *ev,
                                    const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN))
-        attempt_on_others_listed(c, ev, m, out);
-    else if (attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN))
-        attempt_on_held_read(c, ev, m, out);
-    else if (ev->node == ATTEMPT_LIMIT && !attempt_init_limit(c, ev, out) && ev->rc == STORE_OK &&
-             m->limit > 0)
+    if (attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN)) {
+        struct place place = {.present = false};
+        c->looking = false;
+        if (ev->rc == STORE_OK)
+            place = rule_place(m->children, ev->count, c->rule, c->number);
+        attempt_tell_others(c, out,
+                            place.present ? attempt_others_in(c, ev, &place) : OTHERS_UNKNOWN);
+    } else if (attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN)) {
+        if (attempt_read_says_gone(ev))
+            attempt_end_without_node(c, out, LOSS_DELETED);
+        else if (ev->rc == STORE_OK)
+            attempt_set_own_watched(c, m);
+        else
+            attempt_arm(out, m, ATTEMPT_RETRY_MS);
+        if (c->state == ST_HOLDING && m->asked && !c->asked) {
+            c->asked = true;
+            attempt_say(out, ATTEMPT_ASKED, 0);
+        }
+    } else if (ev->node == ATTEMPT_LIMIT && !attempt_init_limit(c, ev, out) && ev->rc == STORE_OK &&
+               m->limit > 0) {
         attempt_learn_limit(c, ev, m);
+    }
 }
 
 static void attempt_step_holding(struct attempt *c, const struct machine_event *ev,
                                  const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (ev->kind == MACHINE_EV_ANSWER) {
+    switch (ev->kind) {
+    case MACHINE_EV_ANSWER:
         attempt_on_held_answer(c, ev, m, out);
-    } else if (ev->kind == ATTEMPT_EV_RELEASE) {
-        attempt_finish(c, out);
-    } else if (ev->kind == ATTEMPT_EV_DEADLINE_PASSED) {
-        attempt_lose(c, m, out);
-    } else if (ev->kind == MACHINE_EV_TIMER) {
-        /* otherwise the timer is that of a try that waited */
+        break;
+    case MACHINE_EV_FIRED:
+    case ATTEMPT_EV_NODE_GONE:
+        if (attempt_is_fire(ev, ATTEMPT_CHILDREN)) {
+            attempt_on_children_fired(c, m, out);
+        } else if (attempt_is_own_fire(ev)) {
+            if (attempt_fire_says_gone(ev))
+                attempt_end_without_node(c, out, LOSS_DELETED);
+            else
+                attempt_read_own(out);
+        }
+        break;
+    case MACHINE_EV_TIMER: /* armed for the watch, or while a try waited */
         if (!c->own_watched && attempt_needs_own_watch(c))
             attempt_read_own(out);
-    } else if (ev->kind == ATTEMPT_EV_ASK_OTHERS) {
+        break;
+    case ATTEMPT_EV_ASK_OTHERS:
         attempt_ask_others(c, out);
-    } else if (ev->kind == ATTEMPT_EV_WATCH_OWN) {
-        attempt_watch_own(c, out);
-    } else if (attempt_is_fire(ev, ATTEMPT_CHILDREN)) {
-        attempt_on_children_fired(c, m, out);
-    } else if (attempt_is_own_fire(ev)) {
-        if (attempt_fire_says_gone(ev))
-            attempt_end_without_node(c, out, LOSS_DELETED);
-        else
+        break;
+    case ATTEMPT_EV_WATCH_OWN: /* the read shows what was written before the watch is set */
+        if (!c->own_watched)
             attempt_read_own(out);
+        c->watch_own = true;
+        break;
+    case ATTEMPT_EV_DEADLINE_PASSED:
+        /* The node may still stand, and is deleted when the callbacks have returned: so what they
+         * stop is stopped before another contender is granted. A callback that hangs delays this by
+         * one timeout at most. */
+        attempt_say(out, ATTEMPT_LOSE, LOSS_DEADLINE);
+        attempt_arm(out, m, m->timeout_ms);
+        attempt_move(c, ST_LOST);
+        break;
+    case ATTEMPT_EV_RELEASE:
+        attempt_finish(c, out);
+        break;
+    default:
+        break;
     }
 }
 
@@ -1349,58 +1176,42 @@ static void attempt_step_leaving(struct attempt *c, const struct machine_event *
     }
 }
 
-/* Begins to settle the create: looks for a node that it may have made, and removes that. ev may
- * already be the refusal of such a look. */
-static void attempt_begin_leaving(struct attempt *c, const struct machine_event *ev,
-                                  const struct attempt_moment *m, struct machine_actions *out)
-{
-    c->rounds = 0;
-    if (c->creating)
-        machine_act(out, MACHINE_ACT_RECALL)->node = ATTEMPT_NEW;
-    attempt_step_leaving(c, ev, m, out);
-}
-
 /* Takes an event of the last phase. The end of the session comes here only after the caller has its
  * answer. */
 static void attempt_step_hold(struct attempt *c, const struct machine_event *ev,
                               const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (attempt_is_session_end(ev))
+    if (attempt_is_session_end(ev)) {
         attempt_end_without_node(c, out, m->loss);
-    else if (c->state != ST_HOLDING && attempt_is_fire(ev, ATTEMPT_CHILDREN))
+    } else if (c->state != ST_HOLDING && attempt_is_fire(ev, ATTEMPT_CHILDREN)) {
         c->others = OTHERS_WAIT;
-    else if (attempt_has_awaited(c, ev, m))
-        attempt_make_way(c, out);
-    else if (c->state == ST_PROVING && c->awaits && ev->kind == ATTEMPT_EV_EXTENDED)
+    } else if (attempt_has_awaited(c, ev, m)) {
+        if (c->try_only)
+            attempt_fail(c, out, ATTEMPT_UNPROVED);
+        else
+            attempt_reenter(c, out); /* lets others be first */
+    } else if (c->state == ST_PROVING && c->awaits && ev->kind == ATTEMPT_EV_EXTENDED) {
         attempt_await_deadline(c, m, out);
-    else if (c->state == ST_PROVING && attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN))
-        attempt_on_proof(c, ev, out);
-    else if (c->state == ST_CLAIMING)
+    } else if (c->state == ST_PROVING && attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN)) {
+        if (attempt_read_says_gone(ev))
+            attempt_reenter(c, out);
+        else if (ev->rc != STORE_OK)
+            attempt_fail_answer(c, out, ev->rc);
+        else
+            attempt_move(c, ST_CLAIMING);
+    } else if (c->state == ST_CLAIMING) {
         attempt_step_claiming(c, ev, m, out);
-    else if (c->state == ST_HOLDING)
+    } else if (c->state == ST_HOLDING) {
         attempt_step_holding(c, ev, m, out);
-    else if (c->state == ST_LOST &&
-             (ev->kind == ATTEMPT_EV_RELEASE || ev->kind == MACHINE_EV_TIMER))
+    } else if (c->state == ST_LOST &&
+               (ev->kind == ATTEMPT_EV_RELEASE || ev->kind == MACHINE_EV_TIMER)) {
         attempt_finish(c, out);
-    else if (c->state == ST_LEAVING)
+    } else if (c->state == ST_LEAVING) {
         attempt_step_leaving(c, ev, m, out);
+    }
 }
 
 /* ---- what all phases take in the same way ---- */
-
-/* Enters again in the next session, or fails if there is none (over). The caller has no answer yet.
- */
-static void attempt_on_session_over(struct attempt *c, struct machine_actions *out, bool over)
-{
-    c->rounds = 0;
-    c->watching = false;
-    c->limit_watched = false;
-    c->has_node = false;
-    if (over)
-        attempt_fail(c, out, ATTEMPT_PROTOCOL);
-    else if (c->state != ST_REENTERING) /* that state has asked for admission already */
-        attempt_move(c, ST_REENTERING);
-}
 
 /* Whether the own watch says that the node is gone, before the caller has its answer. Then the node
  * is not read again: a read on the next connection may be older, and find it. */
@@ -1410,20 +1221,8 @@ static bool attempt_is_own_gone_for_good(const struct attempt *c, const struct m
            !c->told;
 }
 
-/* Takes that the caller gives up, and tells it so. If the create is under way, its outcome is
- * awaited. */
-static void attempt_on_stop(struct attempt *c, struct machine_actions *out)
-{
-    attempt_tell_failure(c, out, ATTEMPT_ABORTED);
-    if (attempt_is_in(c, BIT(ST_CREATING) | BIT(ST_SETTLING)))
-        attempt_move(c, ST_LEAVING);
-    else
-        attempt_finish(c, out);
-}
-
-/* Takes the answers of a touch, which sets the own node's data to what they are. It goes on until
- * the set is done or the node is gone: somebody else may have written there, or the set was done
- * and its answer lost. */
+/* Takes the answers of a touch. A touch is tried until it is done or the node is gone: somebody
+ * else may have written there, or the set was done and its answer lost. */
 static void attempt_on_touched(const struct machine_event *ev, struct machine_actions *out)
 {
     struct machine_action *a;
@@ -1456,7 +1255,8 @@ static void attempt_step_phase(struct attempt *c, const struct machine_event *ev
         attempt_step_hold(c, ev, m, out);
 }
 
-/* Takes an event, in the way of all phases or in that of the present one. */
+/* Takes an event: all phases take the end of a session, the caller's giving up and the end of the
+ * own node in the same way, and the present phase takes the rest. */
 static void attempt_take_event(struct attempt *c, const struct machine_event *ev,
                                const struct attempt_moment *m, struct machine_actions *out)
 {
@@ -1466,17 +1266,49 @@ static void attempt_take_event(struct attempt *c, const struct machine_event *ev
         c->own_watched = false;
     if (attempt_is_limit_doubtful(ev))
         c->limit_watched = false;
-    /* for a holder attempt_on_held_read() does this */
+    /* for a holder attempt_on_held_answer() does this */
     if (attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN) && c->state != ST_HOLDING)
         c->asked |= m->asked;
-    if (attempt_is_session_end(ev) && c->state != ST_IDLE && !c->told)
-        attempt_on_session_over(c, out, ev->kind == MACHINE_EV_OVER);
-    else if (ev->kind == MACHINE_EV_STOP && !c->told)
-        attempt_on_stop(c, out);
-    else if (own_gone)
+    if (attempt_is_session_end(ev) && c->state != ST_IDLE && !c->told) {
+        c->rounds = 0;
+        c->watching = false;
+        c->limit_watched = false;
+        c->has_node = false;
+        if (ev->kind == MACHINE_EV_OVER)
+            attempt_fail(c, out, ATTEMPT_PROTOCOL);
+        else if (c->state != ST_REENTERING) /* that state has asked for admission already */
+            attempt_move(c, ST_REENTERING);
+    } else if (ev->kind == MACHINE_EV_STOP && !c->told) {
+        attempt_tell_failure(c, out, ATTEMPT_ABORTED);
+        if (attempt_is_in(c, BIT(ST_CREATING) | BIT(ST_SETTLING)))
+            attempt_move(c, ST_LEAVING);
+        else
+            attempt_finish(c, out);
+    } else if (own_gone) {
         attempt_reenter(c, out);
-    else
+    } else {
         attempt_step_phase(c, ev, m, out);
+    }
+}
+
+/* Asks for admission again, since thousands may have to enter at once. A create that could not be
+ * sent before its session ended is recalled. The next node has another name: if a directory was
+ * made again its numbers repeat, and a late delete of the former node would meet the next one. If
+ * the children may be watched, the end of the own node changes them, and so ends the watch. */
+static void attempt_begin_reentering(struct attempt *c, struct machine_actions *out)
+{
+    if (c->creating)
+        machine_act(out, MACHINE_ACT_RECALL)->node = ATTEMPT_NEW;
+    machine_act(out, MACHINE_ACT_NAME)->node = ATTEMPT_OWN;
+    machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_MAIN;
+    machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_TOUCH;
+    if (c->watch_children || c->first || c->others == OTHERS_NONE) {
+        struct machine_action *a = machine_act(out, MACHINE_ACT_UNWATCH);
+        a->node = ATTEMPT_CHILDREN;
+        a->deleting = true;
+    }
+    attempt_forget_place(c);
+    attempt_say(out, ATTEMPT_ADMIT, 0);
 }
 
 /* Adds the actions with which three states begin, whichever phase moved to them. For all others the
@@ -1484,28 +1316,27 @@ static void attempt_take_event(struct attempt *c, const struct machine_event *ev
 static void attempt_begin(struct attempt *c, const struct machine_event *ev,
                           const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (c->state == ST_REENTERING)
+    if (c->state == ST_REENTERING) {
         attempt_begin_reentering(c, out);
-    else if (c->state == ST_CLAIMING)
-        attempt_begin_claiming(c, m, out);
-    else if (c->state == ST_LEAVING)
-        attempt_begin_leaving(c, ev, m, out);
+    } else if (c->state == ST_CLAIMING) {
+        if (m->in_time)
+            attempt_grant(c, m, out);
+        else
+            attempt_await_deadline(c, m, out);
+    } else if (c->state == ST_LEAVING) {
+        c->rounds = 0;
+        if (c->creating)
+            machine_act(out, MACHINE_ACT_RECALL)->node = ATTEMPT_NEW;
+        attempt_step_leaving(c, ev, m, out); /* ev may already be a refusal to settle the create */
+    }
 }
 
-static bool attempt_shows_own(const struct machine_event *ev, const struct attempt_moment *m)
+/* Whether the watch on the children stays. A watch stays if its event would tell something. It
+ * stays, too, if a holder has asked for others and found some: such a holder is about to give back,
+ * which ends the watch without a request. */
+static bool attempt_wants_watch(const struct attempt *c, const struct machine_event *ev)
 {
-    for (size_t i = 0; i < ev->count; i++)
-        if (m->children[i].own)
-            return true;
-    return false;
-}
-
-/* Whether the watch on the children stays. It does if its event would tell something. It does, too,
- * if a holder has asked for others and found some: such a holder is about to give back, which ends
- * the watch without a request. */
-static bool attempt_wants_watch(const struct attempt *c, const struct machine_event *heard)
-{
-    const bool ends = heard->slot == ATTEMPT_SLOT_OTHERS && c->others == OTHERS_WAIT;
+    const bool ends = ev->slot == ATTEMPT_SLOT_OTHERS && c->others == OTHERS_WAIT;
 
     return c->others == OTHERS_NONE || c->first || ends || c->state == ST_DONE;
 }
@@ -1515,8 +1346,9 @@ static bool attempt_wants_watch(const struct attempt *c, const struct machine_ev
 static bool attempt_watch_ends_with_own(const struct machine_event *ev,
                                         const struct attempt_moment *m, struct machine_actions *out)
 {
-    if (attempt_shows_own(ev, m))
-        return true;
+    for (size_t i = 0; i < ev->count; i++)
+        if (m->children[i].own)
+            return true;
     machine_act(out, MACHINE_ACT_UNWATCH)->node = ATTEMPT_CHILDREN;
     return false;
 }
@@ -1526,17 +1358,17 @@ void attempt_step(struct attempt *c, const struct machine_event *ev, const struc
 {
     const enum attempt_state from = c->state;
     const bool left = attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN) && ev->watched;
-    struct machine_event heard = *ev;
+    struct machine_event event = *ev; /* .watched: the watch ends with the own node */
 
     out->count = 0;
-    heard.watched = left && attempt_watch_ends_with_own(ev, m, out);
+    event.watched = left && attempt_watch_ends_with_own(ev, m, out);
     if (ev->kind == MACHINE_EV_ANSWER && ev->slot == ATTEMPT_SLOT_TOUCH)
         attempt_on_touched(ev, out);
     else
-        attempt_take_event(c, &heard, m, out);
+        attempt_take_event(c, &event, m, out);
     if (c->state != from)
-        attempt_begin(c, &heard, m, out);
-    if (heard.watched && !attempt_wants_watch(c, &heard))
+        attempt_begin(c, &event, m, out);
+    if (event.watched && !attempt_wants_watch(c, &event))
         machine_act(out, MACHINE_ACT_UNWATCH)->node = ATTEMPT_CHILDREN;
     assert(c->state == from || attempt_may_move(from, c->state));
     assert(attempt_invariant(c));

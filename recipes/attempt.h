@@ -8,7 +8,7 @@
  *   outcome unknown: CREATING ──> SETTLING (barrier, list) ──> ADOPTING (read) ──> LISTING
  *   long queue, predecessor gone: WAITING ──> SUCCEEDING ── it was the head ──> PROVING
  *   the own node was watched before the head went, and silent: WAITING ──> CLAIMING
- *   a deadline lasts: the step that moves to CLAIMING goes on to HOLDING (attempt_begin_claiming())
+ *   a deadline lasts: the step that moves to CLAIMING goes on to HOLDING (attempt_begin())
  *   a try waits for the only one ahead, if that retains and so may yield: ATTEMPT_YIELD_MS
  *   own node or session gone, or first for a session timeout without such a deadline:
  *     REENTERING, and when admitted CREATING
@@ -16,7 +16,15 @@
  *   Curator's semaphore, too many children: the same
  *
  * The driver repeats all requests but the create after a disconnection, until their outcome is
- * certain. The outcome of the create may stay unknown. */
+ * certain. The outcome of the create may stay unknown.
+ *
+ * The directory is the recipe's path, and the contenders' nodes are its children; the own node is
+ * that of this attempt. The head of a queue is the contender that waits for no other. The
+ * predecessor is the nearest of those ahead for which this contender waits. A hint is the head's
+ * name in the directory's data (head_hint.h). A semaphore admits a contender if it and all before
+ * it ask for no more permits than the limit. A contender is first in line if it is not admitted and
+ * all before it are. A touch sets the data of a node to what they are, for the event of its watch.
+ */
 #ifndef RECIPES_ATTEMPT_H
 #define RECIPES_ATTEMPT_H
 
@@ -64,7 +72,7 @@ enum attempt_node {
 };
 
 /* Questions that are open together. MAIN leads to a grant. OTHERS finds out whether others wait.
- * TOUCH sets the own node to the data that it has, so that the next contender hears of it. */
+ * TOUCH sets the own node to the data that it has, so that the next contender gets an event. */
 enum attempt_slot { ATTEMPT_SLOT_MAIN, ATTEMPT_SLOT_OTHERS, ATTEMPT_SLOT_TOUCH };
 
 /* The events of an attempt. MACHINE_EV_BEGIN comes when it is admitted, at first and after each
@@ -74,7 +82,7 @@ enum {
                                              earlier if a server grants a shorter timeout */
     ATTEMPT_EV_DEADLINE_PASSED, /* the deadline has passed, or the grant has lost another tenure */
     ATTEMPT_EV_ASK_OTHERS, /* the holder asks whether others wait: answered by ATTEMPT_OTHERS */
-    ATTEMPT_EV_WATCH_OWN,  /* the holder wants to hear at once that it is asked to give way */
+    ATTEMPT_EV_WATCH_OWN,  /* the holder wants to be told at once when it is asked to give way */
     ATTEMPT_EV_RELEASE,    /* the holder is done; or, when it has lost, its callbacks are */
     ATTEMPT_EV_NODE_GONE,  /* the own node is known to be gone */
     ATTEMPT_EV_DOUBT       /* the limit may have changed without an event of its watch */
@@ -107,7 +115,7 @@ enum attempt_verdict {
     ATTEMPT_FAIL,      /* .why: enum attempt_error, the caller's answer */
     ATTEMPT_LOSE,      /* .why: enum loss */
     ATTEMPT_OTHERS,    /* .why: enum attempt_others, for the holder */
-    ATTEMPT_ASKED,     /* the holder hears, once, that it is asked to give way */
+    ATTEMPT_ASKED,     /* the holder is asked to give way; told once */
     ATTEMPT_UNTOUCHED, /* the own node's data could not be set, so the next contender waits longer
                         */
     ATTEMPT_ORPHAN /* a node of ours may stand that cannot be listed: the session must end, unless
@@ -116,8 +124,8 @@ enum attempt_verdict {
 
 /* A holder has no watch on its own node at first. A short hold never needs one, and the event at
  * its end would wake the holder once more. So the watch is set when the hold has lasted this long.
- * Until then only a deletion by a third party is heard later: a deadline covers none of these, and
- * fenced transactions are refused at once. */
+ * Until then the holder learns later only of a deletion by a third party: no deadline covers that,
+ * and fenced transactions are refused at once. */
 #define ATTEMPT_OWN_WATCH_MS 20
 
 /* How long a try waits for the only contender ahead to yield, if its name says that it retains. A
@@ -136,8 +144,8 @@ enum attempt_verdict {
 /* What a holder can know of others. */
 enum attempt_others {
     OTHERS_UNKNOWN, /* could not be found out */
-    OTHERS_NONE,    /* nobody waits, and whoever comes will be heard */
-    OTHERS_WAIT     /* somebody waits; of more that come nothing is heard */
+    OTHERS_NONE,    /* nobody waits, and an event will tell of the next one that comes */
+    OTHERS_WAIT     /* somebody waits, and no event tells of more that come */
 };
 
 /* Why an attempt fails. A contender maps these to public codes. If a parent could not be made,

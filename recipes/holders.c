@@ -1,12 +1,12 @@
 #include "holders.h"
 
-/* Whether a contender is kept from holding by one of that kind before it: it waits for that kind,
- * or, as one of ours, is refused because of it. */
-static bool holders_keep(const struct in_line *c, enum child_kind by)
+/* Whether a contender cannot hold after one of that kind: it waits for that kind, or it is ours and
+ * is refused because of that kind. */
+static bool holders_exclude(const struct in_line *c, enum child_kind before)
 {
     if (c->child.kind == CHILD_LEASE)
         return false;
-    return rule_waits(c->child.rule, by) || (c->ours && rule_ignores(c->child.rule, by));
+    return rule_waits(c->child.rule, before) || (c->ours && rule_ignores(c->child.rule, before));
 }
 
 static bool holders_is_reader(const struct in_line *c)
@@ -14,9 +14,9 @@ static bool holders_is_reader(const struct in_line *c)
     return c->child.kind == CHILD_READ || c->child.kind == CHILD_KAZOO_READ;
 }
 
-/* Whether both are of one owner: Curator's writer that reads has two nodes with one number. Either
+/* Whether both have one owner: Curator's writer that reads has two nodes with one number. Either
  * both hold or none does. */
-static bool holders_are_one(const struct in_line *a, const struct in_line *b)
+static bool holders_have_one_owner(const struct in_line *a, const struct in_line *b)
 {
     return a->child.number == b->child.number &&
            ((holders_is_reader(a) && b->child.kind == CHILD_WRITE) ||
@@ -36,10 +36,10 @@ void holders_mark(struct in_line *line, size_t count, int32_t limit)
                              ? HOLDS_NOT
                              : HOLDS;
         for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++) {
-            if (seen[kind] && holders_keep(c, kind))
+            if (seen[kind] && holders_exclude(c, kind))
                 c->holding = HOLDS_NOT;
         }
-        if (i > 0 && holders_are_one(c, c - 1))
+        if (i > 0 && holders_have_one_owner(c, c - 1))
             c->holding = c[-1].holding;
         seen[c->child.kind] = true;
     }

@@ -74,42 +74,6 @@ static void leasing_restart(struct leasing *l, const struct leasing_moment *m,
     l->state = LEASING_RESTARTING;
 }
 
-static void leasing_lock(struct leasing *l, struct machine_actions *out)
-{
-    l->state = LEASING_LOCKING;
-    l->lock = true;
-    machine_tell(out, LEASING_LOCK, STORE_OK);
-}
-
-static void leasing_step_locking(struct leasing *l, const struct machine_event *ev,
-                                 struct machine_actions *out)
-{
-    if (ev->kind == LEASING_EV_LOCKED) {
-        l->state = LEASING_LEASING;
-        l->lease = true;
-        machine_tell(out, LEASING_LEASE, STORE_OK);
-    } else if (ev->kind == LEASING_EV_LOCK_FAILED) {
-        l->lock = false;
-        leasing_fail(l, out, LEASING_CAUSE_PART, STORE_OK);
-    }
-}
-
-static void leasing_step_leasing(struct leasing *l, const struct machine_event *ev,
-                                 const struct leasing_moment *m, struct machine_actions *out)
-{
-    if (ev->kind == LEASING_EV_LEASED) {
-        leasing_unlock(l, out);
-        l->state = LEASING_CHECKING;
-        machine_ask(out, STORE_LIST, LEASING_PATH);
-    } else if (ev->kind == LEASING_EV_LOCK_LOST) {
-        l->lock = false;
-        leasing_restart(l, m, out);
-    } else if (ev->kind == LEASING_EV_LEASE_FAILED) {
-        l->lease = false;
-        leasing_fail(l, out, LEASING_CAUSE_PART, STORE_OK);
-    }
-}
-
 /* Takes the list of the path. If the path is missing, the lease is gone, too. */
 static void leasing_on_checked(struct leasing *l, const struct machine_event *ev,
                                const struct leasing_moment *m, struct machine_actions *out)
@@ -127,17 +91,6 @@ static void leasing_on_checked(struct leasing *l, const struct machine_event *ev
     }
 }
 
-static void leasing_step_checking(struct leasing *l, const struct machine_event *ev,
-                                  const struct leasing_moment *m, struct machine_actions *out)
-{
-    if (ev->kind == MACHINE_EV_ANSWER) {
-        leasing_on_checked(l, ev, m, out);
-    } else if (ev->kind == LEASING_EV_LEASE_LOST) {
-        l->lease = false;
-        leasing_restart(l, m, out);
-    }
-}
-
 static void leasing_take_event(struct leasing *l, const struct machine_event *ev,
                                const struct leasing_moment *m, struct machine_actions *out)
 {
@@ -145,17 +98,36 @@ static void leasing_take_event(struct leasing *l, const struct machine_event *ev
 
     if (s == LEASING_GRANTED || s == LEASING_OVER)
         return;
-    if (ev->kind == MACHINE_EV_STOP)
+    if (ev->kind == MACHINE_EV_STOP) {
         leasing_fail(l, out, LEASING_CAUSE_PART, STORE_OK);
-    else if ((ev->kind == MACHINE_EV_BEGIN && s == LEASING_IDLE) ||
-             (ev->kind == MACHINE_EV_TIMER && s == LEASING_RESTARTING))
-        leasing_lock(l, out);
-    else if (s == LEASING_LOCKING)
-        leasing_step_locking(l, ev, out);
-    else if (s == LEASING_LEASING)
-        leasing_step_leasing(l, ev, m, out);
-    else if (s == LEASING_CHECKING)
-        leasing_step_checking(l, ev, m, out);
+    } else if ((ev->kind == MACHINE_EV_BEGIN && s == LEASING_IDLE) ||
+               (ev->kind == MACHINE_EV_TIMER && s == LEASING_RESTARTING)) {
+        l->state = LEASING_LOCKING;
+        l->lock = true;
+        machine_tell(out, LEASING_LOCK, STORE_OK);
+    } else if (ev->kind == LEASING_EV_LOCKED && s == LEASING_LOCKING) {
+        l->state = LEASING_LEASING;
+        l->lease = true;
+        machine_tell(out, LEASING_LEASE, STORE_OK);
+    } else if (ev->kind == LEASING_EV_LOCK_FAILED && s == LEASING_LOCKING) {
+        l->lock = false;
+        leasing_fail(l, out, LEASING_CAUSE_PART, STORE_OK);
+    } else if (ev->kind == LEASING_EV_LEASED && s == LEASING_LEASING) {
+        leasing_unlock(l, out);
+        l->state = LEASING_CHECKING;
+        machine_ask(out, STORE_LIST, LEASING_PATH);
+    } else if (ev->kind == LEASING_EV_LEASE_FAILED && s == LEASING_LEASING) {
+        l->lease = false;
+        leasing_fail(l, out, LEASING_CAUSE_PART, STORE_OK);
+    } else if (ev->kind == LEASING_EV_LOCK_LOST && s == LEASING_LEASING) {
+        l->lock = false;
+        leasing_restart(l, m, out);
+    } else if (ev->kind == LEASING_EV_LEASE_LOST && s == LEASING_CHECKING) {
+        l->lease = false;
+        leasing_restart(l, m, out);
+    } else if (ev->kind == MACHINE_EV_ANSWER && s == LEASING_CHECKING) {
+        leasing_on_checked(l, ev, m, out);
+    }
 }
 
 void leasing_step(struct leasing *l, const struct machine_event *ev, const struct leasing_moment *m,

@@ -75,7 +75,8 @@ bool exchange_is_stale(const struct exchange *x, struct exchange_request r)
     return r.question != x->question[r.slot];
 }
 
-/* A request that ended with its session is not heard: the end is told by an event of its own. */
+/* The machine gets no answer to a request that ended with its session: an event of its own tells of
+ * the end. */
 enum exchange_answer exchange_answered(struct exchange *x, struct exchange_request r,
                                        const struct machine_event *ev)
 {

@@ -1,4 +1,4 @@
-/* What a machine asks of the server and hears from it, in ZooKeeper's words, and which answers the
+/* What a machine asks of the server and is told by it, in ZooKeeper's words, and which answers the
  * driver drops (docs/design/driver.md). A machine is a flat value; a step takes one event and
  * answers with actions. */
 #ifndef RECIPES_MACHINE_H
@@ -93,9 +93,9 @@ enum machine_action_kind {
     MACHINE_ACT_RECALL,  /* .node: its requests that were not sent yet end as STORE_BAD */
     MACHINE_ACT_UNWATCH, /* the watch on .node is dropped */
     MACHINE_ACT_DELETE,  /* .node and .more: the driver repeats the delete until the outcome is
-                            certain, and nobody hears of it. The delete ends the node's watch */
+                            certain; the machine gets no answer. The delete ends the node's watch */
     MACHINE_ACT_NOTE, /* a set of .node, if its data are of .version: it is sent once, now or not at
-                         all, and nobody hears of it */
+                         all; the machine gets no answer */
     MACHINE_ACT_LATE, /* .node is gone, and may be made late: then the driver finds and deletes it
                        */
     MACHINE_ACT_ARM,  /* the timer: .at */
@@ -178,8 +178,8 @@ void machine_tell(struct machine_actions *out, int verdict, enum store_rc rc);
 
 enum { EXCHANGE_SLOTS = 3 };
 
-/* Decides which answers the machine hears: not the stale ones, and not that a CREATE had no parent.
- * A flat value, all 0 at the beginning. */
+/* Decides which answers the machine gets: no stale one, and none that says that a CREATE had no
+ * parent. A flat value, all 0 at the beginning. */
 struct exchange {
     uint32_t question[EXCHANGE_SLOTS]; /* the number of each slot's present question */
     bool lost; /* a request of a present question was sent in a session that has ended */
@@ -200,8 +200,8 @@ void exchange_forget(struct exchange *x, uint8_t slot);
 bool exchange_is_stale(const struct exchange *x, struct exchange_request r);
 
 enum exchange_answer {
-    EXCHANGE_HEARD,   /* the machine hears it */
-    EXCHANGE_UNHEARD, /* the machine does not hear it */
+    EXCHANGE_HEARD,   /* the machine gets the answer */
+    EXCHANGE_UNHEARD, /* the machine does not get it */
     EXCHANGE_PARENTS  /* the driver makes the parents, and then sends the request again */
 };
 

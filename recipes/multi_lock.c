@@ -53,15 +53,15 @@ uint32_t multi_lock_front(const struct multi_lock *m, const struct multi_lock_pa
                     BIT(MULTI_LOCK_OUT) | BIT(MULTI_LOCK_ENTERING) | BIT(MULTI_LOCK_WAITING));
 }
 
-/* Returns the path after which none is entered; .count: there is none. */
+/* Returns the path after which no other is entered; .count: all may be entered. */
 static uint32_t last_to_enter(const struct multi_lock *m, const struct multi_lock_path *paths)
 {
     return first_in(m, paths,
                     BIT(MULTI_LOCK_WAITING) | (m->one_by_one ? BIT(MULTI_LOCK_ENTERING) : 0));
 }
 
-/* Whether all paths after that one are out, and none before it; without such a path none is out.
- * One at least is not held. */
+/* Whether the paths after last_to_enter() are out, all others are not, and some path is not held.
+ */
 static bool is_in_order(const struct multi_lock *m, const struct multi_lock_path *paths)
 {
     const uint32_t last = last_to_enter(m, paths);
@@ -107,17 +107,6 @@ static struct multi_lock_action *multi_lock_act(struct multi_lock_actions *out,
     return a;
 }
 
-static void multi_lock_enter(struct multi_lock *m, struct multi_lock_path *paths, uint32_t at,
-                             struct multi_lock_actions *out)
-{
-    struct multi_lock_action *a = multi_lock_act(out, MULTI_LOCK_ACT_ENTER);
-
-    multi_lock_set_place(&paths[at], MULTI_LOCK_ENTERING);
-    paths[at].entry = ++m->entries;
-    a->path = at;
-    a->entry = paths[at].entry;
-}
-
 /* Leaves the path and all later ones, the last one first. A contender that waits for all of them
  * then finds the later ones free when it gets the earlier. */
 static void leave_from(const struct multi_lock *m, struct multi_lock_path *paths, uint32_t from,
@@ -142,8 +131,13 @@ static void multi_lock_go_on(struct multi_lock *m, struct multi_lock_path *paths
         return;
     }
     for (uint32_t i = 0; i < m->count && i <= last_to_enter(m, paths); i++) {
-        if (paths[i].place == MULTI_LOCK_OUT)
-            multi_lock_enter(m, paths, i, out);
+        if (paths[i].place != MULTI_LOCK_OUT)
+            continue;
+        multi_lock_set_place(&paths[i], MULTI_LOCK_ENTERING);
+        paths[i].entry = ++m->entries;
+        struct multi_lock_action *a = multi_lock_act(out, MULTI_LOCK_ACT_ENTER);
+        a->path = i;
+        a->entry = paths[i].entry;
     }
     if (multi_lock_front(m, paths) < m->count)
         return;
@@ -153,8 +147,7 @@ static void multi_lock_go_on(struct multi_lock *m, struct multi_lock_path *paths
 
 /* ---- events ---- */
 
-/* Handles the loss of a path's grant. Its node may be gone, or not yet: either way it is not ours
- * to leave. */
+/* Handles the loss of a path's grant. The path is not left: its node ends by itself. */
 static void multi_lock_lose(struct multi_lock *m, struct multi_lock_path *paths, uint32_t at,
                             struct multi_lock_actions *out)
 {
@@ -178,54 +171,26 @@ static void multi_lock_fail(struct multi_lock *m, struct multi_lock_path *paths,
     multi_lock_move(m, MULTI_LOCK_DONE);
 }
 
-static void multi_lock_release(struct multi_lock *m, struct multi_lock_path *paths,
-                               struct multi_lock_actions *out)
-{
-    leave_from(m, paths, 0, out);
-    multi_lock_move(m, MULTI_LOCK_DONE);
-}
-
-/* Handles an event of a path whose attempt is under way. */
-static void step_attempt(struct multi_lock *m, struct multi_lock_path *paths,
-                         const struct multi_lock_event *ev, struct multi_lock_actions *out)
+/* Takes an event of a path. The attempt is under way until it is granted or has failed. */
+static void multi_lock_step_path(struct multi_lock *m, struct multi_lock_path *paths,
+                                 const struct multi_lock_event *ev, struct multi_lock_actions *out)
 {
     struct multi_lock_path *path = &paths[ev->path];
+    const bool under_way = path->place == MULTI_LOCK_ENTERING || path->place == MULTI_LOCK_WAITING;
 
-    if (ev->kind == MULTI_LOCK_EV_FAILED) {
+    if (ev->entry != path->entry)
+        return;
+    if (ev->kind == MULTI_LOCK_EV_FAILED && under_way) {
         multi_lock_set_place(path, MULTI_LOCK_OUT);
         multi_lock_fail(m, paths, out);
-    } else if (ev->kind == MULTI_LOCK_EV_GRANTED) {
+    } else if (ev->kind == MULTI_LOCK_EV_GRANTED && under_way) {
         multi_lock_set_place(path, MULTI_LOCK_HELD);
         multi_lock_go_on(m, paths, out);
     } else if (ev->kind == MULTI_LOCK_EV_WAITS && path->place == MULTI_LOCK_ENTERING) {
         multi_lock_set_place(path, MULTI_LOCK_WAITING);
         multi_lock_go_on(m, paths, out);
-    }
-}
-
-static void step_path(struct multi_lock *m, struct multi_lock_path *paths,
-                      const struct multi_lock_event *ev, struct multi_lock_actions *out)
-{
-    const enum multi_lock_place place = paths[ev->path].place;
-
-    if (ev->entry != paths[ev->path].entry)
-        return;
-    if (place == MULTI_LOCK_ENTERING || place == MULTI_LOCK_WAITING)
-        step_attempt(m, paths, ev, out);
-    else if (place == MULTI_LOCK_HELD && ev->kind == MULTI_LOCK_EV_LOST)
+    } else if (ev->kind == MULTI_LOCK_EV_LOST && path->place == MULTI_LOCK_HELD) {
         multi_lock_lose(m, paths, ev->path, out);
-}
-
-static void step_caller(struct multi_lock *m, struct multi_lock_path *paths,
-                        const struct multi_lock_event *ev, struct multi_lock_actions *out)
-{
-    if (ev->kind == MULTI_LOCK_EV_BEGIN && m->state == MULTI_LOCK_IDLE) {
-        multi_lock_move(m, MULTI_LOCK_ACQUIRING);
-        multi_lock_go_on(m, paths, out);
-    } else if (ev->kind == MULTI_LOCK_EV_ABORT && m->state < MULTI_LOCK_HOLDING) {
-        multi_lock_fail(m, paths, out);
-    } else if (ev->kind == MULTI_LOCK_EV_RELEASE && m->state == MULTI_LOCK_HOLDING) {
-        multi_lock_release(m, paths, out);
     }
 }
 
@@ -240,12 +205,26 @@ void multi_lock_init(struct multi_lock *m, struct multi_lock_path *paths)
 void multi_lock_step(struct multi_lock *m, struct multi_lock_path *paths,
                      const struct multi_lock_event *ev, struct multi_lock_actions *out)
 {
-    const bool of_path = ev->kind >= MULTI_LOCK_EV_WAITS && ev->kind <= MULTI_LOCK_EV_LOST;
-
     out->count = 0;
-    if (of_path)
-        step_path(m, paths, ev, out);
-    else
-        step_caller(m, paths, ev, out);
+    switch (ev->kind) {
+    case MULTI_LOCK_EV_BEGIN:
+        if (m->state != MULTI_LOCK_IDLE)
+            break;
+        multi_lock_move(m, MULTI_LOCK_ACQUIRING);
+        multi_lock_go_on(m, paths, out);
+        break;
+    case MULTI_LOCK_EV_ABORT:
+        if (m->state < MULTI_LOCK_HOLDING)
+            multi_lock_fail(m, paths, out);
+        break;
+    case MULTI_LOCK_EV_RELEASE:
+        if (m->state != MULTI_LOCK_HOLDING)
+            break;
+        leave_from(m, paths, 0, out);
+        multi_lock_move(m, MULTI_LOCK_DONE);
+        break;
+    default:
+        multi_lock_step_path(m, paths, ev, out);
+    }
     assert(multi_lock_invariant(m, paths));
 }

@@ -55,8 +55,8 @@ static size_t hex_digits(const char *name, size_t length, size_t at)
     return n - at;
 }
 
-/* Whether text is a signed number of 64 bits. There is more after it. */
-static bool is_session(const char *text, size_t length)
+/* Whether text is a signed number of 64 bits. At least one character of it can be read. */
+static bool is_int64(const char *text, size_t length)
 {
     const size_t sign = text[0] == '-';
     const uint64_t most = (uint64_t)INT64_MAX + sign;
@@ -81,7 +81,7 @@ static bool is_apache(const char *name, size_t length)
     if (length < 4 || memcmp(name, "x-", 2) != 0 || name[length - 1] != '-')
         return false;
     id = length - 3;
-    return is_session(name + 2, id) || (id == SESSION_HEX && hex_digits(name, length, 2) == id);
+    return is_int64(name + 2, id) || (id == SESSION_HEX && hex_digits(name, length, 2) == id);
 }
 
 /* Returns the kind by the word in which name ends, and the length before the word. */
@@ -137,7 +137,7 @@ static enum child_kind name_read_kind(const char *name, size_t length, int32_t *
 {
     enum child_kind kind;
 
-    /* The longer form first: in "lock--2147483648" the sign belongs to the number. */
+    /* The longer form is tried first: in "lock--2147483648" the sign belongs to the number. */
     for (size_t n = NUMBER_MAX; n >= NUMBER_MIN; n--) {
         if (length < n || (kind = kind_at_end(name, length - n, ret_before)) == CHILD_FOREIGN)
             continue;
@@ -233,8 +233,8 @@ static size_t version_at(const char *name, size_t length)
     return hex_digits(name, length, 0) == HEX ? HEX_VERSION : 0;
 }
 
-/* Whether the name has the mark of a handle that retains. It looks at a few characters of most
- * names: lists can be long. */
+/* Whether the name has the mark of a handle that retains. Most names need a look at few characters
+ * alone: lists can be long. */
 static bool has_mark_of_retaining(const char *name, size_t length)
 {
     const size_t at = is_guarded(name, length) ? GUARDED_VERSION : HEX_VERSION;
@@ -289,7 +289,7 @@ static bool name_is_known_mark(const char *mark, size_t length, enum child_kind 
     return mark[0] == 'p' && length == PRIORITY_LENGTH - 1;
 }
 
-/* Whether a later version wrote it; kind and before are what name_read_kind() made of it. */
+/* Whether a later version wrote the name; kind and before are what name_read_kind() has found. */
 static bool name_is_later(const char *name, size_t length, enum child_kind kind, size_t before)
 {
     const size_t form = name_own_form(name, length);
@@ -304,8 +304,8 @@ static bool name_is_later(const char *name, size_t length, enum child_kind kind,
     return kind == CHILD_FOREIGN || !name_is_known_mark(name + form, before - form, kind);
 }
 
-/* Returns the number at the end of a name whose word is not known; 0 if there is none. Ten digits
- * are read as such even after a dash, which may be the word's. */
+/* Returns the number at the end of a name whose word is not known; 0 if there is none. A dash
+ * before ten digits is no sign: it may be the word's. */
 static int32_t name_number_at_end(const char *name, size_t length)
 {
     int32_t number;

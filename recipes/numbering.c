@@ -106,99 +106,62 @@ static void numbering_ask_next(struct numbering *n, struct machine_actions *out)
     }
 }
 
-/* Counts a node whose numbers are known. A node that is gone has none. The first node of which this
- * is called is the one right before the own node, and only that node's ceiling covers all before
- * the own node. */
-static void numbering_learn(struct numbering *n, const struct machine_event *ev,
-                            const struct numbering_moment *shown)
-{
-    n->unknown--;
-    if (ev->rc == STORE_OK && shown->ceiling > 0 && (uint64_t)shown->ceiling <= n->permits) {
-        n->first = shown->ceiling;
-        n->unknown = 0;
-    }
-    n->permits = 0;
-}
-
-static bool numbering_is_known(const struct machine_event *ev, const struct numbering_moment *shown)
-{
-    return ev->rc == STORE_NONODE || shown->numbered;
-}
-
-static void numbering_on_own(struct numbering *n, const struct machine_event *ev,
-                             const struct numbering_moment *shown, struct machine_actions *out)
-{
-    n->version = ev->version;
-    if (ev->rc != STORE_OK)
-        numbering_end_by(n, ev->rc, out);
-    else if (shown->numbered)
-        numbering_succeed(n, out);
-    else if (--n->left == 0)
-        numbering_ask_next(n, out);
-}
-
+/* Takes the read of a node before the own one. A node that is gone has no numbers, and is known.
+ * The first node that gets known is the one right before the own node. Only that node's ceiling
+ * covers all before the own node, so .permits is 0 for the next ones. */
 static void numbering_on_read(struct numbering *n, const struct machine_event *ev,
                               const struct numbering_moment *shown, struct machine_actions *out)
 {
     const uint32_t who = ev->node - NUMBERING_BEFORE;
+    const bool known = ev->rc == STORE_NONODE || shown->numbered;
 
     if (ev->rc != STORE_OK && ev->rc != STORE_NONODE) {
         numbering_end_by(n, ev->rc, out);
         return;
     }
-    if (numbering_is_known(ev, shown))
-        numbering_learn(n, ev, shown);
-    else if (n->who == NUMBERING_NOBODY || who > n->who)
+    if (known) {
+        n->unknown--;
+        if (ev->rc == STORE_OK && shown->ceiling > 0 && (uint64_t)shown->ceiling <= n->permits) {
+            n->first = shown->ceiling;
+            n->unknown = 0;
+        }
+        n->permits = 0;
+    } else if (n->who == NUMBERING_NOBODY || who > n->who) {
         n->who = who;
-    if (--n->left == 0)
-        numbering_ask_next(n, out);
-}
-
-/* Takes the node that was read again with a watch. */
-static void numbering_on_watched(struct numbering *n, const struct machine_event *ev,
-                                 const struct numbering_moment *shown, struct machine_actions *out)
-{
-    if (ev->rc != STORE_OK && ev->rc != STORE_NONODE) {
-        numbering_end_by(n, ev->rc, out);
-    } else if (numbering_is_known(ev, shown)) {
+    }
+    if (n->state != NUMBERING_WAITING) {
+        if (--n->left == 0)
+            numbering_ask_next(n, out);
+    } else if (known) { /* the node that was read again, with a watch */
         machine_act(out, MACHINE_ACT_UNWATCH)->node = ev->node;
-        numbering_learn(n, ev, shown);
         n->who = NUMBERING_NOBODY;
         numbering_ask_next(n, out);
     }
 }
 
-static void numbering_on_fired(struct numbering *n, const struct machine_event *ev,
-                               struct machine_actions *out)
-{
-    numbering_read_next(n, 1);
-    machine_ask(out, STORE_GET, ev->node);
-}
-
-static void numbering_on_written(struct numbering *n, const struct machine_event *ev,
-                                 struct machine_actions *out)
-{
-    if (ev->rc == STORE_OK)
-        numbering_succeed(n, out);
-    else if (ev->rc == STORE_BADVERSION)
-        numbering_list(n, out);
-    else
-        numbering_end_by(n, ev->rc, out);
-}
-
 static void numbering_on_answer(struct numbering *n, const struct machine_event *ev,
                                 const struct numbering_moment *shown, struct machine_actions *out)
 {
-    if (ev->verb == STORE_LIST)
+    if (ev->verb == STORE_LIST) {
         numbering_on_listed(n, ev, shown, out);
-    else if (ev->verb == STORE_SET)
-        numbering_on_written(n, ev, out);
-    else if (ev->node == NUMBERING_OWN)
-        numbering_on_own(n, ev, shown, out);
-    else if (n->state == NUMBERING_WAITING)
-        numbering_on_watched(n, ev, shown, out);
-    else
+    } else if (ev->verb == STORE_SET) {
+        if (ev->rc == STORE_OK)
+            numbering_succeed(n, out);
+        else if (ev->rc == STORE_BADVERSION)
+            numbering_list(n, out);
+        else
+            numbering_end_by(n, ev->rc, out);
+    } else if (ev->node == NUMBERING_OWN) {
+        n->version = ev->version;
+        if (ev->rc != STORE_OK)
+            numbering_end_by(n, ev->rc, out);
+        else if (shown->numbered)
+            numbering_succeed(n, out);
+        else if (--n->left == 0)
+            numbering_ask_next(n, out);
+    } else {
         numbering_on_read(n, ev, shown, out);
+    }
 }
 
 void numbering_step(struct numbering *n, const struct machine_event *ev,
@@ -208,14 +171,16 @@ void numbering_step(struct numbering *n, const struct machine_event *ev,
 
     if (from == NUMBERING_NUMBERED || from == NUMBERING_OVER)
         return;
-    if (ev->kind == MACHINE_EV_BEGIN)
+    if (ev->kind == MACHINE_EV_BEGIN) {
         numbering_list(n, out);
-    else if (ev->kind == MACHINE_EV_ANSWER)
+    } else if (ev->kind == MACHINE_EV_ANSWER) {
         numbering_on_answer(n, ev, shown, out);
-    else if (ev->kind == MACHINE_EV_FIRED)
-        numbering_on_fired(n, ev, out);
-    else
+    } else if (ev->kind == MACHINE_EV_FIRED) {
+        numbering_read_next(n, 1);
+        machine_ask(out, STORE_GET, ev->node);
+    } else {
         numbering_end(n, out);
+    }
     assert(n->state == from || numbering_may_move(from, n->state));
     assert(numbering_invariant(n));
 }

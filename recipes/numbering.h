@@ -1,5 +1,5 @@
-/* How an admitted contender gets its numbers. The data of the nodes before its own tell which
- * numbers are taken.
+/* How an admitted contender of a semaphore gets numbers, one for each of its permits. The data of
+ * the nodes before its own tell which numbers are taken.
  *
  *  begin          list           all are known           set
  *  IDLE ──> LISTING ──> READING ──────────────> WRITING ──────> NUMBERED
@@ -11,8 +11,8 @@
  * asked for: the contender of that node waits for all before it, and its set wakes ours alone. The
  * data of that node tell the ceiling, below which the numbers of the node and of all before it are.
  * If the contenders before ours have that many permits, or more, the numbers from the ceiling on
- * are the lowest free ones, and no other node is read. Numbers that were read are kept until the
- * next list. If the own node is found to have numbers, these are the contender's: a set whose
+ * are the lowest free ones, and no other node is read. Numbers that were read hold until the next
+ * list. If the own node is found to have numbers, these are the contender's: a set whose
  * answer was lost was done. When the admission ends, or something is refused, it is OVER.
  * docs/design/permits.md has the argument.
  */

@@ -113,7 +113,7 @@ static void end_tenure(struct retain *r, const struct retain_event *ev, struct r
         retain_act(out, RETAIN_ACT_END);
 }
 
-/* Keeps in mind that a rival waits, and how many of those who wait here still go first. */
+/* Stores that a rival waits, and how many of those who wait here still go first. */
 static void retain_set_gate(struct retain *r, int64_t now)
 {
     r->wanted = true;
@@ -143,18 +143,9 @@ static bool may_pass(const struct retain *r, int64_t now)
            (r->turn < r->local_turns && now - r->first <= RETAIN_GATE_NS);
 }
 
-/* Looks whether a rival waits, unless that is known: one that is there already would never be told
- * of. */
-static void retain_look(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
-{
-    if (r->watched || r->looking || r->wanted || !may_retain(r, ev->now))
-        return;
-    r->looking = true;
-    payoff_ask(&r->payoff, ev->now);
-    retain_act(out, RETAIN_ACT_LOOK);
-}
-
-/* Decides what comes after a turn: another one, the end of the tenure, or idle. */
+/* Decides what comes after a turn: another turn, the end of the tenure, or idle. Before the tenure
+ * goes on, the handle looks whether a rival waits, unless that is known: a watch would never tell
+ * of a rival that is there already. */
 static void retain_go_on(struct retain *r, const struct retain_event *ev,
                          struct retain_actions *out)
 {
@@ -165,7 +156,11 @@ static void retain_go_on(struct retain *r, const struct retain_event *ev,
         end_tenure(r, ev, out);
         return;
     }
-    retain_look(r, ev, out);
+    if (!r->watched && !r->looking && !r->wanted && may_retain(r, ev->now)) {
+        r->looking = true;
+        payoff_ask(&r->payoff, ev->now);
+        retain_act(out, RETAIN_ACT_LOOK);
+    }
     if (goes && ev->sure) {
         r->turn++;
         begin_turn(r, out);
@@ -217,17 +212,6 @@ static void on_gave_up(struct retain *r, const struct retain_event *ev, struct r
     } else if (r->state == RETAIN_ENTERING && ev->first) {
         r->left = true;
     }
-}
-
-static void on_unlock(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
-{
-    r->used = ev->now;
-    if (r->wanted)
-        payoff_kept_out(&r->payoff, ev->now);
-    if (ev->must_end)
-        end_tenure(r, ev, out);
-    else
-        retain_go_on(r, ev, out);
 }
 
 static void on_granted(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
@@ -287,24 +271,7 @@ static void on_looked(struct retain *r, const struct retain_event *ev, struct re
         on_rival(r, ev, out);
 }
 
-static void on_timer(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
-{
-    r->armed = false;
-    if (r->state == RETAIN_IDLE && r->waiting == 0 && ev->now - r->used >= r->retain_ns)
-        end_tenure(r, ev, out);
-    else if (r->state == RETAIN_IDLE && r->waiting == 0)
-        retain_arm(r, out, r->used + r->retain_ns);
-    else if (r->state == RETAIN_IDLE)
-        retain_arm(r, out, ev->now + r->retain_ns);
-}
-
-static void on_close(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
-{
-    r->closed = true;
-    if (r->state == RETAIN_IDLE)
-        end_tenure(r, ev, out);
-}
-
+/* Takes an event that only a tenure has. */
 static void step_tenure(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     const bool idle = r->state == RETAIN_IDLE;
@@ -319,7 +286,13 @@ static void step_tenure(struct retain *r, const struct retain_event *ev, struct 
         if (r->waiting > 0)
             retain_enter(r, ev, out);
     } else if (ev->kind == RETAIN_EV_UNLOCK && !idle) {
-        on_unlock(r, ev, out);
+        r->used = ev->now;
+        if (r->wanted)
+            payoff_kept_out(&r->payoff, ev->now);
+        if (ev->must_end)
+            end_tenure(r, ev, out);
+        else
+            retain_go_on(r, ev, out);
     } else if (ev->kind == RETAIN_EV_PROVED && idle) {
         retain_go_on(r, ev, out);
     } else if (ev->kind == RETAIN_EV_YIELD && idle) {
@@ -338,20 +311,29 @@ void retain_step(struct retain *r, const struct retain_event *ev, struct retain_
     const enum retain_state from = r->state;
 
     out->count = 0;
-    if (ev->kind == RETAIN_EV_LOCK)
+    if (ev->kind == RETAIN_EV_LOCK) {
         on_lock(r, ev, out);
-    else if (ev->kind == RETAIN_EV_GAVE_UP)
+    } else if (ev->kind == RETAIN_EV_GAVE_UP) {
         on_gave_up(r, ev, out);
-    else if (ev->kind == RETAIN_EV_TIMER)
-        on_timer(r, ev, out);
-    else if (ev->kind == RETAIN_EV_CLOSE)
-        on_close(r, ev, out);
-    else if (from == RETAIN_ENTERING && ev->kind == RETAIN_EV_GRANTED)
+    } else if (ev->kind == RETAIN_EV_TIMER) {
+        r->armed = false;
+        if (from == RETAIN_IDLE && r->waiting > 0)
+            retain_arm(r, out, ev->now + r->retain_ns);
+        else if (from == RETAIN_IDLE && ev->now - r->used < r->retain_ns)
+            retain_arm(r, out, r->used + r->retain_ns);
+        else if (from == RETAIN_IDLE)
+            end_tenure(r, ev, out);
+    } else if (ev->kind == RETAIN_EV_CLOSE) {
+        r->closed = true;
+        if (from == RETAIN_IDLE)
+            end_tenure(r, ev, out);
+    } else if (from == RETAIN_ENTERING && ev->kind == RETAIN_EV_GRANTED) {
         on_granted(r, ev, out);
-    else if (from == RETAIN_ENTERING && ev->kind == RETAIN_EV_FAILED)
+    } else if (from == RETAIN_ENTERING && ev->kind == RETAIN_EV_FAILED) {
         on_failed(r, ev, out);
-    else if (from == RETAIN_TURN || from == RETAIN_IDLE)
+    } else if (from == RETAIN_TURN || from == RETAIN_IDLE) {
         step_tenure(r, ev, out);
+    }
     assert(r->state == from || retain_may_move(from, r->state));
     assert(retain_invariant(r));
 }

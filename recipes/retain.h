@@ -10,8 +10,8 @@
  *
  * A tenure ends when a rival waits (at once if it is idle; if it is used, after the local waiters
  * that may go first), when it was idle for retain_ns, when the node or its session is gone, or when
- * it must: see RETAIN_EV_UNLOCK. While the session is in doubt no turn begins.
- * docs/design/retained.md has the argument. */
+ * it must: see RETAIN_EV_UNLOCK. No turn begins while the session is in doubt: it is disconnected,
+ * or a proof of its deadline is overdue. docs/design/retained.md has the argument. */
 #ifndef RECIPES_RETAIN_H
 #define RECIPES_RETAIN_H
 

@@ -12,9 +12,9 @@ int rule_compare(int32_t a, int32_t b)
 
 /* Returns the key by which a contender with that number is ordered, seen from our own number. The
  * key is the number, with one exception. If our own number is low, a contender with INT32_MAX is
- * ordered first: it is older than the restart of the directory's numbers. It cannot be younger than
- * we are, because half of all numbers do not pass while one contender stands. INT64_MIN stays free,
- * as rule_place() begins with it. */
+ * ordered first: that contender is older than the restart of the directory's numbers. It cannot be
+ * younger than we are, because half of all numbers do not pass while one contender stands.
+ * INT64_MIN stays free, since rule_place() begins with it. */
 static int64_t key_seen_from(int32_t number, int32_t own)
 {
     return number == INT32_MAX && own < INT32_MAX / 2 ? INT64_MIN + 1 : number;
@@ -121,16 +121,6 @@ static void rule_count_own(struct place *place, const struct child *child, int32
     place->found = true;
 }
 
-/* Counts a child that waits for a contender of that kind. A child that is no semaphore's counts as
- * asking for more permits than any limit has. */
-static void rule_count_behind(struct place *place, const struct child *child, enum child_kind kind)
-{
-    if (!rule_waits(child->rule, kind))
-        return;
-    place->behind = true;
-    place->permits_behind += child->kind == CHILD_LEASE ? child->permits : UINT32_MAX;
-}
-
 struct place rule_place(const struct child *children, size_t count, enum rule rule, int32_t number)
 {
     struct place place = {.own = 0};
@@ -149,10 +139,13 @@ struct place rule_place(const struct child *children, size_t count, enum rule ru
         /* A writer and a reader of Curator may have the same number, if they have one owner.
          * Any other child with our number is a forgery. We wait for it, to be safe. */
         const int64_t key = key_seen_from(child->number, number);
-        if (key > number)
-            rule_count_behind(&place, child, rule_kind(rule));
-        else
+        if (key <= number) {
             rule_count_ahead(&place, child, rule, key, &nearest);
+        } else if (rule_waits(child->rule, rule_kind(rule))) {
+            place.behind = true;
+            /* a contender of another recipe counts as asking for more than any limit */
+            place.permits_behind += child->kind == CHILD_LEASE ? child->permits : UINT32_MAX;
+        }
     }
     return place;
 }
