@@ -385,10 +385,11 @@ ZKL_API void zkl_session_close(zkl_session *s);
 
 /* After this call, *flag says whether a call of the calling thread waits: 1 while it does, and
  * while zkl_session_dispatch() calls callbacks, otherwise 0. It is for packages of other languages,
- * where any thread may free a handle. No call may begin once that is done, and *flag says of a call
- * that waits that it has begun: what it waits for may be freed as the function that frees it says,
- * and the session closed. When *flag is 0, the call may yet need what it was given. Other threads
- * read *flag atomically. flag must be valid until the thread gives another one; NULL is none. */
+ * where any thread may free a handle, and no call may begin once that is done. While *flag is 1,
+ * the call has begun: another thread may free what it was given, as the function that frees it
+ * says, and close the session. When *flag is 0, the call may yet need what it was given. Other
+ * threads read *flag atomically. flag must be valid until the thread gives another one; NULL is
+ * none. */
 ZKL_API void zkl_call_waits(int *flag);
 
 ZKL_END
