@@ -32,18 +32,18 @@ typedef struct zkl_session zkl_session;     /* one ZooKeeper session after the o
 typedef struct zkl_mutex zkl_mutex;         /* a reentrant, fair, fenced mutex on one path */
 typedef struct zkl_multilock zkl_multilock; /* locks at several paths, all or none */
 typedef struct zkl_rwlock zkl_rwlock; /* a reentrant, fair, fenced read-write lock on one path */
-typedef struct zkl_semaphore zkl_semaphore; /* a fair semaphore on one path */
-typedef struct zkl_grant zkl_grant;         /* the right to a lock that its holder has */
-typedef struct zkl_op zkl_op;               /* an acquisition in progress */
-typedef struct zkl_queue zkl_queue;         /* a snapshot of the contenders of one path */
-typedef struct zkl_watch zkl_watch;         /* reports changes of a queue or of a leader */
-typedef struct zkl_election zkl_election;   /* a candidate at one path */
-typedef struct zkl_barrier zkl_barrier;     /* a node: clients wait while it exists */
+typedef struct zkl_semaphore zkl_semaphore;           /* a fair semaphore on one path */
+typedef struct zkl_grant zkl_grant;                   /* the right to a lock that its holder has */
+typedef struct zkl_op zkl_op;                         /* an acquisition in progress */
+typedef struct zkl_queue zkl_queue;                   /* a snapshot of the contenders of one path */
+typedef struct zkl_watch zkl_watch;                   /* reports changes that others make */
+typedef struct zkl_election zkl_election;             /* a candidate at one path */
+typedef struct zkl_barrier zkl_barrier;               /* a node: clients wait while it exists */
 typedef struct zkl_double_barrier zkl_double_barrier; /* a member of a double barrier */
 typedef struct zkl_counter zkl_counter;               /* a number in the data of a node */
 typedef struct zkl_member zkl_member;                 /* a member of a group */
 typedef struct zkl_members zkl_members;               /* a snapshot of the members of a group */
-typedef struct zkl_once zkl_once;                     /* work that is done once at one path */
+typedef struct zkl_once zkl_once;                     /* work that is done once, or once a period */
 typedef struct zkl_shards zkl_shards;                 /* numbered work that a group shares */
 
 ZKL_END

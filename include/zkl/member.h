@@ -120,8 +120,7 @@ ZKL_API void zkl_member_free(zkl_member *m);
  *   ZKL_EINVAL: m or fn is NULL, or as the function of the same name without _async;
  *   ZKL_EPERM: as that function;
  *   ZKL_ECLOSED, ZKL_ECHILD.
- * err has one of the codes of that function, except ZKL_EPERM, ZKL_EDEADLK, ZKL_EINVAL and
- * ZKL_ECHILD. */
+ * err has one of the codes of that function, except ZKL_EDEADLK, ZKL_EINVAL and ZKL_ECHILD. */
 
 /* Waits until the member has joined.
  *

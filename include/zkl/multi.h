@@ -54,8 +54,8 @@ typedef struct zkl_change {
  *   ZKL_ETIMEDOUT: the time passed before the transaction was sent, while there was a connection;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed before the transaction was sent, without a
  *     connection;
- *   ZKL_ELIMIT: the changes have more than 1,000,000 bytes in all, or the grant has made 2^31
- *     transactions;
+ *   ZKL_ELIMIT: the changes have more than 1,000,000 bytes in all, with their paths and some 64
+ *     that each takes besides, or the grant has made 2^31 transactions;
  *   ZKL_EDEADLK: called inside a callback; call zkl_grant_multi_async() there;
  *   ZKL_EINVAL: g is NULL, or of a membership; changes is NULL and count is not 0; a change or a
  *     flag is invalid;

@@ -8,10 +8,9 @@
 
 ZKL_BEGIN
 
-/* Creates a handle for the read-write lock at path and stores it in *ret. path is absolute, without
- * trailing slash, "//", "." and ".." parts. options may be NULL; peer,
- * retain_ms and fence64 must be 0. Sends nothing to the server. Free the handle with
- * zkl_rwlock_free(). Two handles on one path are independent.
+/* Creates a handle for the read-write lock at path and stores it in *ret. path is as for
+ * zkl_mutex_new(). options may be NULL; peer, retain_ms and fence64 must be 0. Sends nothing to the
+ * server. Free the handle with zkl_rwlock_free(). Two handles on one path are independent.
  *
  * The contenders have the names of Curator's InterProcessReadWriteLock: "_c_<uuid>-__READ__" and
  * "_c_<uuid>-__WRIT__". Readers and writers also exclude a mutex on the same path: they wait for a

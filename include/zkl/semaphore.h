@@ -37,9 +37,9 @@ typedef struct zkl_semaphore_options {
         sizeof(zkl_semaphore_options), NULL, ZKL_PARENTS_CONTAINER, 0, 0, ZKL_SEMAPHORE_ZKL        \
     }
 
-/* Creates a handle for the semaphore at path and stores it in *ret. path is absolute, without
- * trailing slash, "//", "." and ".." parts. options may be NULL. Sends nothing to the server. Free
- * the handle with zkl_semaphore_free(). Any number of threads may use one handle.
+/* Creates a handle for the semaphore at path and stores it in *ret. path is as for zkl_mutex_new().
+ * options may be NULL. Sends nothing to the server. Free the handle with zkl_semaphore_free(). Any
+ * number of threads may use one handle.
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;

@@ -59,6 +59,9 @@ typedef struct zkl_log_record {
  *   incompatible-node: the directory has a child of another recipe;
  *   foreign-node: the directory has a child that is no contender (ZKL_LOG_INFO);
  *   numbers-end: the sequence numbers of the directory are running out.
+ * The events of work that is done once a period or for each instant:
+ *   once-ahead: a period or an instant has no run: nobody called, or a server's clock is ahead;
+ *   once-back: it is not due for long, since the servers' clocks have gone back.
  * The events of libzookeeper:
  *   libzookeeper: one of its own lines. Its errors and warnings have that level here, too, and all
  *     others are ZKL_LOG_DEBUG: what it says as INFO is of its own work;
@@ -144,9 +147,10 @@ typedef struct zkl_credential {
  * version may give it a name and a meaning.
  *
  * If log is NULL, warnings and errors go to stderr. A thread of the library writes them, so no
- * other thread waits for the reader. While stderr accepts no data, lines beyond 64 KiB are dropped,
- * and their number is written later. A line is dropped, too, where descriptor 2 is a connection of
- * the Internet: it has been closed, and is another's now. */
+ * other thread waits for the reader; only zkl_session_close() and exit() do, for 0.5 s at most.
+ * While stderr accepts no data, lines beyond 64 KiB are dropped, and their number is written later.
+ * A line is dropped, too, where descriptor 2 is a connection of the Internet: it has been closed,
+ * and is another's now. */
 typedef struct zkl_session_options {
     size_t size;            /* sizeof(zkl_session_options); 0 is ZKL_EINVAL */
     int session_timeout_ms; /* default 10000, even for 0; 200 to 10^9. The server may change it,
@@ -375,16 +379,17 @@ ZKL_API int zkl_session_timeout_ms(zkl_session *s);
  * are deleted. Waits for callbacks that are running or queued, at most 5 s for the server, and at
  * most 0.5 s for a stderr that accepts no data. Inside a callback the function waits for none of
  * these, and the session ends in the background. s is invalid afterwards. Handles that were made
- * from s stay valid until they are freed; their functions return ZKL_ECLOSED or ZKL_ELOST. NULL is
- * ignored. In a forked child it does nothing. */
+ * from s stay valid until they are freed; functions that need the session return ZKL_ECLOSED or
+ * ZKL_ELOST. NULL is ignored. In a forked child it does nothing. */
 ZKL_API void zkl_session_close(zkl_session *s);
 
 /* After this call, *flag says whether a call of the calling thread waits: 1 while it does, and
  * while zkl_session_dispatch() calls callbacks, otherwise 0. It is for packages of other languages,
- * where any thread may free a handle. No call may begin once that is done, and *flag says of a call
- * that waits that it has begun: what it waits for may be freed as the function that frees it says,
- * and the session closed. When *flag is 0, the call may yet need what it was given. Other threads
- * read *flag atomically. flag must be valid until the thread gives another one; NULL is none. */
+ * where any thread may free a handle, and no call may begin once that is done. While *flag is 1,
+ * the call has begun: another thread may free what it was given, as the function that frees it
+ * says, and close the session. When *flag is 0, the call may yet need what it was given. Other
+ * threads read *flag atomically. flag must be valid until the thread gives another one; NULL is
+ * none. */
 ZKL_API void zkl_call_waits(int *flag);
 
 ZKL_END

@@ -81,7 +81,8 @@ typedef struct zkl_stats {
 
 /* A label of a metric. */
 typedef struct zkl_label {
-    const char *name;  /* letters, digits and _, no digit first and no __ */
+    const char *name;  /* letters, digits and _, but no digit and no __ at the beginning; not "le"
+                          and not "reason"; each name once */
     const char *value; /* any text; what is not UTF-8 in it is replaced */
 } zkl_label;
 

@@ -1,4 +1,4 @@
-"""Work that is done once by all processes together, or once in each period."""
+"""Work that is done once by all processes together, once in each period, or for each instant of a calendar."""
 
 import asyncio
 import ctypes

@@ -117,6 +117,9 @@ for word in "_c_$UUID-__READ__" "_c_$UUID-__WRIT__" "${HEX}__rlock__" "_c_$UUID-
     run "$ZKL" ls $L
     expect_match "ls: $word" $'\nHOLDS .*'"$word"'[0-9]{10}' "$out"
     refused "a lock behind $word" 65 "^zkl: $L: \"$word[0-9]{10}\" is of " lock -w 20 $L true
+    for way in -s -x; do
+        [[ $word =~ (READ|WRIT|rlock)__$ ]] || refused "lock $way behind $word" 65 "^zkl: $L: \"$word[0-9]{10}\" is of " lock -n $way $L true
+    done
     "$ADMIN" delete "$L/$(grep -o "$word[0-9]*\$" "$scratch/out" || "$ZKL" ls $L | grep -o "$word[0-9]*\$")"
 done
 

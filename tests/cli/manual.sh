@@ -34,6 +34,14 @@ shows() { # PAGE
     printf %b "${shown:-no comment in this page}"
 }
 
+# The figures of zkl(7): what is left, syncs and reads, with a tick of 2 s and without one, by one report and by two.
+"$top_builddir/tests/unit/unit" proofs >"$scratch/proofs"
+for tick in '2000 ms' '0 ms' '2000 ms, relayed' '0 ms, relayed'; do
+    sed -nE "s/^  S 10000 ms, tick $tick: (.*) reads, (.*) syncs,.* ([0-9]+)([0-9])[0-9]{2} ms left\$/\\3.\\4 \\2 \\1/p" "$scratch/proofs" | sed 1q
+done >"$scratch/figures"
+expect "zkl(7): the figures" "$(paste -sd' ' "$scratch/figures")" \
+    "$(sed -n '/^At S = 10 s and a tick/,/(printed by/p' "$top_srcdir/man/zkl.7" | grep -oE '[0-9]+\.[0-9]+' | paste -sd' ')"
+
 declare -A lines_of=([zkl-shards.1]=4 [zkl-watch.1]=1) # these two run until they are ended
 
 mkdir "$scratch/bin"

@@ -46,6 +46,14 @@ run "$ZKL" once $L --reset
 expect "--reset" "0:" "$status:$err"
 run "$ZKL" once $L -- echo ran
 expect "behind a reset it is run" "0:ran" "$status:$out"
+run "$ZKL" once $L-reset -- "$ZKL" once $L-reset --reset
+expect "a reset of nothing, while the first run goes on" "0:" "$status:$err"
+run "$ZKL" once $L-reset --status
+expect "leaves that run to be recorded" "0:" "$status:$err"
+"$ZKL" once $L-again --every 10ms -- true
+refused "a reset of a record, while the next run goes on" 70 "^zkl: $L-again/record: the record was reset in between\$" \
+    once $L-again --every 10ms -- "$ZKL" once $L-again --reset
+refused "leaves none" 1 "no run is recorded" once $L-again --status
 expect_no_node "nobody is left in line" $L
 
 # Once a period.

@@ -70,6 +70,9 @@ wait_until "the tries are gone" has_contenders $L 0
 L=/cli/slots
 "$ADMIN" create $L-curator ""
 "$ADMIN" create $L-curator/leases ""
+"$ADMIN" create $L-junk ""
+"$ADMIN" create $L-junk/x ""
+refused "what is no contender" 65 "^zkl: $L-junk: \"x\" is not a contender of any known layout\$" lock --slots 1 $L-junk true
 refused "Curator's layout there" 65 "^zkl: $L-curator: \"le" lock --slots 1 $L-curator true
 run env -u ZKL_SLOT "$ZKL" lock $L-other sh -c 'echo "${ZKL_SLOT-none}"'
 expect "a mutex has no slot" none "$out"

@@ -215,7 +215,7 @@ meet_often /interop/often-ours "$brief" zkl1 zkl2
 meet_often /interop/often "$brief" zkl1 java1 zkl2 java2
 meet_often /interop/often-kazoo "$brief" zkl1 kazoo1
 
-# Alone nobody of ours enters, whatever was left behind; Curator passes by what it finds.
+# Alone nobody of ours enters, whatever was left there; Curator passes by what it finds, and kazoo counts it.
 ask zkl1 "denter /interop/alone 2 300"
 expect "zkl does not enter alone" late "$answer"
 expect_empty "and leaves nothing" /interop/alone
@@ -229,6 +229,11 @@ count_early java1
 hear java1
 expect "Curator does: so these rounds can tell" "ok 1" "$answer $early"
 ask java1 "dleave $limit"
+"$ADMIN" create /interop/alone-kazoo ""
+"$ADMIN" create /interop/alone-kazoo/ready ""
+ask kazoo1 "denter /interop/alone-kazoo 2 $limit"
+expect "kazoo counts such a ready as a member" ok "$answer"
+ask kazoo1 "dleave $limit"
 
 # ---- counters: no increment is lost ----
 
