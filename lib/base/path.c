@@ -8,7 +8,7 @@
 #define DEFAULT_PORT "2181"
 #define SYSTEM_PATH "/zookeeper"
 
-/* Whether the server refuses c too. It sees a character beyond U+FFFF as two surrogates, so it
+/* Whether a server refuses c, too. A server sees a character beyond U+FFFF as two surrogates, so it
  * refuses all of these. */
 static bool is_bad_character(gunichar c)
 {
@@ -73,8 +73,8 @@ int path_error(const char *chroot, const char *path)
     return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
 }
 
-/* Whether part is an IPv6 address without brackets. Nobody can tell whether the end of one is a
- * group or a port. */
+/* Whether part is an IPv6 address without brackets. The end of such an address may be a group or a
+ * port. */
 static bool is_bare_ipv6(const char *part)
 {
     char *host = g_strndup(part, (gsize)(strrchr(part, ':') - part));

@@ -10,8 +10,8 @@
 #include "request.h"
 #include "watch.h"
 
-/* A note is a SET whose answer no machine needs (MACHINE_ACT_NOTE). This is for how many ns none is
- * sent to a path that has refused one. */
+/* A note is a SET whose answer no machine needs (MACHINE_ACT_NOTE). After a path has refused one,
+ * no note is sent there for this time, in ns. */
 #define NOTE_REFUSED_NS (60000 * CLOCK_MS)
 
 /* The limits of ephemeral nodes of one session, in bytes. The end of a session is one transaction,
@@ -178,7 +178,7 @@ static void driver_add_changes(struct driver_asked *asked, struct request *r)
     r->what.count = a->count + count;
 }
 
-/* Whether the session has room for an ephemeral node at path. Its bytes are then counted. */
+/* Whether the session has room for an ephemeral node at path. If so, counts its bytes. */
 static bool driver_may_own(struct driver *d, const char *path)
 {
     const size_t bytes = strlen(path) + OWNED_EACH;

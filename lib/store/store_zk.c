@@ -17,8 +17,8 @@
  * connection.
  *
  * The functions of the table store_zk are called with the monitor held. The functions that
- * libzookeeper calls take it, except for those that give it a name or a password. Those called
- * zk_servers_… ask servers, and are called without it.
+ * libzookeeper calls take it, except for those that give it a name or a password. The functions
+ * called zk_servers_… ask servers, and are called without it.
  */
 #ifdef HAVE_ZOO_TLS
 #define HAVE_OPENSSL_H 1
