@@ -378,7 +378,7 @@ static void driver_make_parents(struct driver_asked *asked)
 
 /* ---- actions ---- */
 
-/* Whether no request under way was sent, of those that are not stale. */
+/* Whether all requests under way that are not stale are still unsent. */
 static bool driver_is_unsent(const struct driver *d)
 {
     for (const struct driver_asked *asked = d->asked; asked; asked = asked->next) {

@@ -231,7 +231,7 @@ void incarnation_warm(zkl_session *s)
     s->entered = true;
     if (!s->up)
         return;
-    if (s->proof_timer.at) { /* it is not cold */
+    if (s->proof_timer.at) { /* the chain of proofs runs */
         incarnation_heat(s);
         return;
     }
@@ -267,7 +267,7 @@ static void on_purge(void *data)
         incarnation_replace(data, LOSS_REPLACED);
 }
 
-/* Leaves that to a timer, since the caller is in the middle of a step. */
+/* Ends it by a timer, since the caller is in the middle of a step. */
 void incarnation_purge(zkl_session *s)
 {
     if (must_purge(s))

@@ -161,6 +161,7 @@ struct late_creates {
     GHashTable *table;
 };
 
+/* Nodes with this id, or of this name, are deleted, but for the one called keep. */
 struct sought {
     char *id, *keep;
 };
@@ -355,7 +356,7 @@ void orphans_watch_exit(void)
     pthread_once(&once, orphans_install);
 }
 
-/* ---- a call ---- */
+/* ---- zkl_session_flush() ---- */
 
 /* Returns 0 if the flush may still succeed; otherwise the thread's last error. over: its time
  * has passed. If the server refuses a delete, the node ends with the session, which stays as long

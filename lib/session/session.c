@@ -471,8 +471,8 @@ void zkl_session_close(zkl_session *s)
 
 /* ---- ended by another process ----
  *
- * It takes the session up, closes it as its own, and takes it up again until the servers say that
- * it has expired. */
+ * zkl_session_end() takes the session up, closes it as its own, and takes it up again until the
+ * servers say that it has expired. */
 
 _Static_assert(sizeof(((zkl_session_claim *)NULL)->password) == STORE_PASSWORD, "one length");
 

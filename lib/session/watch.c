@@ -7,7 +7,7 @@
  * without which a recipe cannot go on. */
 enum { BYTES_MAX = 512 * 1024, BYTES_OPTIONAL = BYTES_MAX / 2, BYTES_EACH = 8 };
 
-/* From the fifth removal in a row that is lost on they are tried later, at twice the pause each
+/* After the fifth removal in a row that was lost, removals are tried later, at twice the pause each
  * time, up to almost an hour. */
 enum { DOUBLED_MOST = 15 };
 

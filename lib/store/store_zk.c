@@ -3,7 +3,7 @@
  *   registry of ours, failed from there, and freed only when the library can call no more;
  * - a call racing with zookeeper_close() uses freed memory: the handle is touched under the
  *   monitor, or by the library's thread itself, and close takes it away under the monitor first;
- * - it resolves names at every turn of its loop: it gets addresses, and the resolution delay of -1;
+ * - it resolves names in each round of its loop: it gets addresses, and the resolution delay of -1;
  * - of an even number of addresses it tries every other one: it gets an odd one;
  * - it ends the process when it is refused one of its two threads: two are tried before;
  * - init and close block (DNS, a mute server): a connector thread of the store does both;
@@ -762,7 +762,7 @@ static void store_zk_pass_on(struct store *store, zhandle_t *zh)
 static char *zk_servers_find_hosts(struct store *store, enum store_event *ret, bool again)
 {
     struct probe_found found = {.named = true};
-    char *resolved = zk_servers_resolve_all(store); /* first: what changes since is found again */
+    char *resolved = zk_servers_resolve_all(store); /* a later change is found the next time */
     struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
     char *hosts = tls.why ? NULL : probe_hosts(store->hosts, used, &found);
 

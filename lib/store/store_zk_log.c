@@ -85,7 +85,7 @@ static enum library_line zk_log_kind(const char *line)
     return LIBRARY_LINE;
 }
 
-/* What libzookeeper says as INFO is of its own work: a detail to those who ask what we do. */
+/* A line of libzookeeper's level INFO is about its own work: to users of ours it is a detail. */
 static zkl_log_level zk_log_level(const char *line)
 {
     return strstr(line, ":ZOO_ERROR@")  ? ZKL_LOG_ERROR
