@@ -11,30 +11,21 @@ static void clear_entry(void *data)
     g_free(entry->id);
 }
 
-/* Returns ZooKeeper's bits for the letters of text; 0 if one is unknown or there is none. */
-static int32_t parse_perms(const char *text)
-{
-    static const char letters[] = "rwcda";
-    int32_t perms = 0;
-
-    for (; *text; text++) {
-        const char *at = strchr(letters, *text);
-        if (!at)
-            return 0;
-        perms |= 1 << (at - letters);
-    }
-    return perms;
-}
-
 /* Splits "scheme:id:perms" into *ret. An id may contain colons: so the scheme ends at the first
  * one, and the permissions begin after the last. Returns false if text is wrong. */
 static bool parse_entry(const char *text, struct acl_entry *ret)
 {
+    static const char letters[] = "rwcda"; /* in the order of ZooKeeper's bits */
     const char *first = strchr(text, ':'), *last = strrchr(text, ':');
 
     if (!first || first == text || first == last)
         return false;
-    ret->perms = parse_perms(last + 1);
+    for (const char *letter = last + 1; *letter; letter++) {
+        const char *bit = strchr(letters, *letter);
+        if (!bit)
+            return false;
+        ret->perms |= 1 << (bit - letters);
+    }
     if (ret->perms == 0)
         return false;
     ret->scheme = g_strndup(text, (gsize)(first - text));

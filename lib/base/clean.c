@@ -16,28 +16,20 @@ char *clean_text(const char *data, gssize length)
     return text;
 }
 
-/* Returns the length in bytes of the character at at; 0: it must not stay. */
-static size_t clean_bytes(const char *at)
-{
-    const gunichar c = g_utf8_get_char_validated(at, -1);
-
-    if (c == (gunichar)-1 || c == (gunichar)-2 || g_unichar_iscntrl(c))
-        return 0;
-    return (size_t)(g_utf8_next_char(at) - at);
-}
-
 void clean_copy(char *to, size_t size, const char *text)
 {
     size_t used = 0, cut = 0; /* cut: where the dots would go */
 
     for (const char *at = text; *at;) {
-        const size_t bytes = clean_bytes(at), put = MAX(bytes, 1);
+        const gunichar c = g_utf8_get_char_validated(at, -1);
+        const bool stays = c != (gunichar)-1 && c != (gunichar)-2 && !g_unichar_iscntrl(c);
+        const size_t put = stays ? (size_t)(g_utf8_next_char(at) - at) : 1;
 
         if (used + put >= size) {
             strcpy(to + cut, dots);
             return;
         }
-        memcpy(to + used, bytes > 0 ? at : "?", put);
+        memcpy(to + used, stays ? at : "?", put);
         used += put;
         at += put;
         if (used + strlen(dots) < size)

@@ -18,16 +18,7 @@ void (*layout_random)(void *bytes, size_t size) = read_random;
 
 enum { VERSION_AT = 14, MARK_AT = 15, VARIANT_AT = 19 };
 
-/* Marks the id of a handle that retains. Any other id that is marked by chance loses the mark. */
-static void mark_id(char *uuid, bool retains)
-{
-    if (retains)
-        memcpy(uuid + MARK_AT, NAME_UUID_RETAINS, strlen(NAME_UUID_RETAINS));
-    else if (memcmp(uuid + MARK_AT, NAME_UUID_MARKED, strlen(NAME_UUID_MARKED)) == 0)
-        uuid[MARK_AT] = '0';
-}
-
-static char *new_uuid(bool retains)
+char *layout_new_id(enum child_kind kind, bool retains)
 {
     guint16 r[8];
     char *uuid = g_strdup("01234567-0123-0123-0123-0123456789ab"), *to = uuid;
@@ -39,16 +30,13 @@ static char *new_uuid(bool retains)
     }
     uuid[VERSION_AT] = NAME_UUID_VERSION;
     uuid[VARIANT_AT] = "89ab"[r[4] >> 14];
-    mark_id(uuid, retains);
-    return uuid;
-}
-
-char *layout_new_id(enum child_kind kind, bool retains)
-{
-    char *uuid = new_uuid(retains);
-
+    /* An id that is marked by chance loses the mark. */
+    if (retains)
+        memcpy(uuid + MARK_AT, NAME_UUID_RETAINS, strlen(NAME_UUID_RETAINS));
+    else if (memcmp(uuid + MARK_AT, NAME_UUID_MARKED, strlen(NAME_UUID_MARKED)) == 0)
+        uuid[MARK_AT] = '0';
     if (kind == CHILD_KAZOO) {
-        char *to = uuid;
+        to = uuid;
         for (const char *from = uuid; *from; from++) {
             if (*from != '-')
                 *to++ = *from;
@@ -102,26 +90,15 @@ char *layout_incompatible(const char *name)
     return g_strdup_printf("\"%.100s\" is %s", name, layout_words_for(child.kind));
 }
 
-/* Returns what a contender can do that comes after a child of that kind and cannot wait for it. */
-static const char *layout_advice_for(enum child_kind kind)
-{
-    switch (kind) {
-    case CHILD_FOREIGN:
-    case CHILD_LATER:
-        return "";
-    case CHILD_RUBY:
-    case CHILD_RUBY_SHARED: /* zkl has no such locks */
-        return ": use another path";
-    default:
-        return ": use one of that kind, or another path";
-    }
-}
-
 char *layout_refusal(const char *name)
 {
+    const char *advice = ": use one of that kind, or another path";
     struct child child;
 
     name_parse(name, strlen(name), &child);
-    return g_strdup_printf("\"%.100s\" is %s%s", name, layout_words_for(child.kind),
-                           layout_advice_for(child.kind));
+    if (child.kind == CHILD_FOREIGN || child.kind == CHILD_LATER)
+        advice = "";
+    else if (child.kind == CHILD_RUBY || child.kind == CHILD_RUBY_SHARED)
+        advice = ": use another path"; /* zkl has no such locks */
+    return g_strdup_printf("\"%.100s\" is %s%s", name, layout_words_for(child.kind), advice);
 }

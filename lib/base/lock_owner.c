@@ -17,7 +17,7 @@ static _Thread_local struct self {
 static _Atomic int64_t key = -1; /* of pthread_key_create(); -1: none yet */
 
 /* Reports a thread that ends while it holds locks. A destructor that runs after this one may lock.
- * That arms this one again, for the next of the PTHREAD_DESTRUCTOR_ITERATIONS rounds. */
+ * Then this one is armed again, for the next of the PTHREAD_DESTRUCTOR_ITERATIONS rounds. */
 static void at_exit(void *data)
 {
     struct self *me = data;
@@ -27,13 +27,6 @@ static void at_exit(void *data)
     me->holds = 0;
     if (holds)
         me->on_exit(me->number);
-}
-
-static void lock_owner_arm(struct self *me)
-{
-    me->armed = true;
-    if (pthread_setspecific((pthread_key_t)atomic_load(&key), me) != 0)
-        g_error("zkl: cannot set a thread-specific value");
 }
 
 bool lock_owner_watch(void)
@@ -75,7 +68,10 @@ void lock_owner_count(int change, void (*on_exit)(uint64_t owner))
         me->holds = 0; /* the parent's */
     me->generation = fork_generation;
     me->on_exit = on_exit;
-    if (!me->armed)
-        lock_owner_arm(me);
+    if (!me->armed) {
+        me->armed = true;
+        if (pthread_setspecific((pthread_key_t)atomic_load(&key), me) != 0)
+            g_error("zkl: cannot set a thread-specific value");
+    }
     me->holds += change;
 }

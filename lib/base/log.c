@@ -38,21 +38,6 @@ static bool prepared;
 static bool writing; /* there is a writer: as long as there are lines */
 static bool stuck;   /* a flush has waited for the writer in vain */
 
-/* Makes a line of raw. It may name nodes and quote their data, so it is cleaned. */
-static struct stderr_line *stderr_line_new(const char *raw)
-{
-    char *text = clean_text(raw, -1);
-    size_t length = strlen(text), size = length + strlen("zkl: \n");
-    struct stderr_line *line = g_malloc(sizeof *line + size + 1);
-
-    line->size = size;
-    memcpy(line->text, "zkl: ", 5);
-    memcpy(line->text + 5, text, length);
-    memcpy(line->text + 5 + length, "\n", 2);
-    g_free(text);
-    return line;
-}
-
 /* Whether stderr's descriptor is a connection: the program may have closed stderr, and the
  * connection has got its number. */
 static bool log_stderr_is_connection(void)
@@ -86,23 +71,20 @@ static bool log_stderr_write_all(const char *text, size_t size)
     return true;
 }
 
-static bool write_dropped(unsigned long count)
-{
-    char text[80];
-    int size = snprintf(text, sizeof text, "zkl: %lu line%s dropped: stderr did not accept them\n",
-                        count, count == 1 ? " was" : "s were");
-
-    return log_stderr_write_all(text, (size_t)size);
-}
-
 /* Writes that lost lines were dropped, if any were, and then line (NULL: none). Returns how many
  * lines are now lost and not told. */
-static unsigned long write_next(const struct stderr_line *line, unsigned long lost)
+static unsigned long log_stderr_write_next(const struct stderr_line *line, unsigned long lost)
 {
     unsigned long itself = line ? 1 : 0;
+    char told[80];
 
-    if (lost > 0 && !write_dropped(lost))
-        return lost + itself;
+    if (lost > 0) {
+        const int size =
+            snprintf(told, sizeof told, "zkl: %lu line%s dropped: stderr did not accept them\n",
+                     lost, lost == 1 ? " was" : "s were");
+        if (!log_stderr_write_all(told, (size_t)size))
+            return lost + itself;
+    }
     return !line || log_stderr_write_all(line->text, line->size) ? 0 : itself;
 }
 
@@ -121,7 +103,7 @@ static void *write_lines(void *unused)
         lost += line ? line->dropped : dropped;
         dropped = line ? dropped : 0;
         pthread_mutex_unlock(&stderr_lock);
-        lost = write_next(line, lost);
+        lost = log_stderr_write_next(line, lost);
         g_free(line);
         pthread_mutex_lock(&stderr_lock);
         stuck = false;
@@ -147,8 +129,15 @@ static bool log_stderr_start(void)
 
 void log_stderr(const char *text)
 {
-    struct stderr_line *line = stderr_line_new(text);
+    char *clean = clean_text(text, -1); /* it may name nodes and quote their data */
+    const size_t length = strlen(clean), size = length + strlen("zkl: \n");
+    struct stderr_line *line = g_malloc(sizeof *line + size + 1);
 
+    line->size = size;
+    memcpy(line->text, "zkl: ", 5);
+    memcpy(line->text + 5, clean, length);
+    memcpy(line->text + 5 + length, "\n", 2);
+    g_free(clean);
     pthread_mutex_lock(&stderr_lock);
     if (waiting_bytes + line->size <= WAITING_BYTES_MAX && log_stderr_start()) {
         line->dropped = dropped;
@@ -360,17 +349,11 @@ static void write_limited(struct log *log, const zkl_log_record *record)
     g_free(text);
 }
 
-static void end_all_periods(struct log *log)
-{
-    for (guint i = 0; i < log->quotas->len; i++)
-        write_suppressed(log, &g_array_index(log->quotas, struct quota, i));
-}
-
 void log_retire(struct log *log)
 {
     pthread_mutex_lock(&lock);
-    if (!log->retired)
-        end_all_periods(log);
+    for (guint i = 0; !log->retired && i < log->quotas->len; i++)
+        write_suppressed(log, &g_array_index(log->quotas, struct quota, i));
     log->retired = true;
     pthread_mutex_unlock(&lock);
 }

@@ -8,7 +8,7 @@
 #define DEFAULT_PORT "2181"
 #define SYSTEM_PATH "/zookeeper"
 
-/* Whether the server refuses c too. It sees a character beyond U+FFFF as two surrogates, so it
+/* Whether a server refuses c, too. A server sees a character beyond U+FFFF as two surrogates, so it
  * refuses all of these. */
 static bool is_bad_character(gunichar c)
 {
@@ -73,15 +73,8 @@ int path_error(const char *chroot, const char *path)
     return error_set(ZKL_EINVAL, path, "path \"%.100s\": %s", path ? path : "", wrong);
 }
 
-static bool is_port(const char *text)
-{
-    guint64 port;
-
-    return g_ascii_string_to_unsigned(text, 10, 1, 65535, &port, NULL);
-}
-
-/* Whether part is an IPv6 address without brackets. Nobody can tell whether the end of one is a
- * group or a port. */
+/* Whether part is an IPv6 address without brackets. The end of such an address may be a group or a
+ * port. */
 static bool is_bare_ipv6(const char *part)
 {
     char *host = g_strndup(part, (gsize)(strrchr(part, ':') - part));
@@ -98,6 +91,7 @@ static bool is_bare_ipv6(const char *part)
 static const char *append_host(GString *to, const char *part)
 {
     const char *port = DEFAULT_PORT, *end = part + strlen(part);
+    guint64 number;
 
     if (*part == '[') {
         const char *close = strchr(part, ']');
@@ -119,24 +113,13 @@ static const char *append_host(GString *to, const char *part)
         if (!g_ascii_isgraph(*at))
             return "a host name has an invalid character";
     }
-    if (!is_port(port))
+    if (!g_ascii_string_to_unsigned(port, 10, 1, 65535, &number, NULL))
         return "a port is not a number from 1 to 65535";
     if (to->len)
         g_string_append_c(to, ',');
     g_string_append_len(to, part, end - part);
     g_string_append_printf(to, ":%s", port);
     return NULL;
-}
-
-static const char *split_hosts(const char *hosts, GString *to)
-{
-    char **parts = g_strsplit(hosts, ",", -1);
-    const char *wrong = NULL;
-
-    for (char **part = parts; *part && !wrong; part++)
-        wrong = append_host(to, g_strstrip(*part));
-    g_strfreev(parts);
-    return wrong;
 }
 
 uint32_t path_count_above(const char *path)
@@ -179,7 +162,7 @@ const char *path_split_connect(const char *connect, char **ret_hosts, char **ret
 {
     const char *slash, *wrong = NULL;
     GString *to;
-    char *hosts;
+    char *hosts, **parts;
 
     if (!connect || !*connect)
         return "it is empty";
@@ -190,7 +173,12 @@ const char *path_split_connect(const char *connect, char **ret_hosts, char **ret
         return wrong;
     to = g_string_new(NULL);
     hosts = g_strndup(connect, slash ? (gsize)(slash - connect) : strlen(connect));
-    wrong = *hosts ? split_hosts(hosts, to) : "it names no host";
+    parts = g_strsplit(hosts, ",", -1);
+    if (!*parts)
+        wrong = "it names no host";
+    for (char **part = parts; *part && !wrong; part++)
+        wrong = append_host(to, g_strstrip(*part));
+    g_strfreev(parts);
     g_free(hosts);
     if (wrong) {
         g_string_free(to, TRUE);

@@ -112,19 +112,15 @@ void timers_stop(struct timers *timers)
     set_fd(timers, 1);
 }
 
-static void end_thread(struct timers *timers)
-{
-    pthread_mutex_lock(timers->monitor);
-    timers_stop(timers);
-    pthread_mutex_unlock(timers->monitor);
-    pthread_join(timers->thread, NULL);
-    close(timers->fd);
-}
-
 void timers_free(struct timers *timers)
 {
-    if (timers->fd >= 0)
-        end_thread(timers);
+    if (timers->fd >= 0) {
+        pthread_mutex_lock(timers->monitor);
+        timers_stop(timers);
+        pthread_mutex_unlock(timers->monitor);
+        pthread_join(timers->thread, NULL);
+        close(timers->fd);
+    }
     g_sequence_free(timers->queue);
     g_free(timers);
 }

@@ -25,8 +25,8 @@ static int zone_interval(GTimeZone *zone, int64_t minute)
     return g_time_zone_find_interval(zone, G_TIME_TYPE_UNIVERSAL, minute * 60);
 }
 
-/* Returns the first minute of that interval, by bisection. It is later than before, and within is
- * in the interval or later. */
+/* Returns the first minute of that interval, by bisection. The minute is later than before, and
+ * within is in the interval or after it. */
 static int64_t zone_begins(GTimeZone *zone, int interval, int64_t before, int64_t within)
 {
     while (within - before > 1) {

@@ -38,7 +38,7 @@ static void call_stop(struct call *c, int code, const char *text)
 
 /* Takes the next of the calls that were in the list when end was appended to it, and moves it to
  * the tail: any of them may end before the next one is taken. */
-static struct call *calls_take(GQueue *list, GList *end)
+static struct call *calls_take_next(GQueue *list, GList *end)
 {
     GList *link = list->head;
 
@@ -55,7 +55,7 @@ static void calls_stop(struct participant *p, int code, const char *text)
     GList end = {.data = NULL};
 
     g_queue_push_tail_link(list, &end);
-    for (struct call *c; (c = calls_take(list, &end));)
+    for (struct call *c; (c = calls_take_next(list, &end));)
         call_stop(c, code, text);
 }
 
@@ -65,7 +65,7 @@ static void calls_on_replaced(struct participant *p)
     GList end = {.data = NULL};
 
     g_queue_push_tail_link(list, &end);
-    for (struct call *c; (c = calls_take(list, &end));)
+    for (struct call *c; (c = calls_take_next(list, &end));)
         if (c->ops->replaced)
             c->ops->replaced(c);
 }
@@ -167,22 +167,6 @@ static void call_on_timeout(void *data)
     }
 }
 
-static void call_begin(struct call *c, int64_t timeout_ms)
-{
-    zkl_session *s = c->session;
-
-    g_queue_push_tail_link(calls_of(s), &c->link);
-    s->users.calls += !c->ops->waits;
-    if (s->closing)
-        call_stop(c, ZKL_ECLOSED, "the session was closed");
-    else if (s->refused)
-        call_stop(c, ZKL_EAUTH, zkl_strerror(ZKL_EAUTH));
-    else
-        call_arm(s, &c->timer, timeout_ms, call_on_timeout, c);
-    if (!c->ended)
-        c->ops->begin(c);
-}
-
 static void call_deliver(void *data)
 {
     struct call *c = data;
@@ -243,19 +227,6 @@ void call_end(struct call *c, int code, const char *text)
     call_end_as(c, &why);
 }
 
-static int call_await(struct call *c)
-{
-    zkl_session *s = session_ref(c->session);
-
-    thread_wait(&c->done);
-    /* The thread that posted may still have the monitor. */
-    session_lock(s);
-    int code = c->error.code ? error_keep(&c->error) : 0;
-    session_unlock(s);
-    session_unref(s);
-    return code;
-}
-
 void call_free(struct call *c)
 {
     zkl_session *s = session_ref(c->session);
@@ -272,10 +243,20 @@ static int call_start(struct call *c, int64_t timeout_ms)
 
     session_lock(s);
     const int code = c->ops->enter ? c->ops->enter(c) : 0;
-    if (code)
+    if (code) {
         call_unref(c); /* the call's own */
-    else
-        call_begin(c, timeout_ms);
+    } else {
+        g_queue_push_tail_link(calls_of(s), &c->link);
+        s->users.calls += !c->ops->waits;
+        if (s->closing)
+            call_stop(c, ZKL_ECLOSED, "the session was closed");
+        else if (s->refused)
+            call_stop(c, ZKL_EAUTH, zkl_strerror(ZKL_EAUTH));
+        else
+            call_arm(s, &c->timer, timeout_ms, call_on_timeout, c);
+        if (!c->ended)
+            c->ops->begin(c);
+    }
     session_unlock(s);
     return code;
 }
@@ -287,8 +268,13 @@ int call_run(struct call *c, int64_t timeout_ms)
 
     if (!code && !blocks)
         return 0;
-    if (!code)
-        code = call_await(c);
+    if (!code) {
+        thread_wait(&c->done);
+        /* The thread that posted may still have the monitor. */
+        session_lock(c->session);
+        code = c->error.code ? error_keep(&c->error) : 0;
+        session_unlock(c->session);
+    }
     call_free(c);
     return code;
 }

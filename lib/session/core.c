@@ -1,7 +1,7 @@
 /* What all others ask of a session: does it live, why does it not work, who is told? The functions
  * of the interface, session_check_open() and session_await() take the monitor. session_ref(),
- * session_path() and session_check() need none, session_unref() and session_free() are called
- * without it, and the others with it held. */
+ * session_path() and session_check() need none, session_unref() is called without it, and the
+ * others with it held. */
 #include "core.h"
 
 #include <errno.h>
@@ -24,9 +24,16 @@ zkl_session *session_ref(zkl_session *s)
     return s;
 }
 
-/* Frees what close has left. It has left the timers only of a session whose opening failed. */
-static void session_free(zkl_session *s)
+/* The last reference frees what close has left. It has left the timers only of a session whose
+ * opening failed. The thread cannot be cancelled here: it closes descriptors, which is a point of
+ * cancellation. */
+void session_unref(zkl_session *s)
 {
+    int before;
+
+    if (!g_atomic_int_dec_and_test(&s->refs))
+        return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     participants_free(s);
     if (s->timers)
         timers_free(s->timers);
@@ -50,17 +57,6 @@ static void session_free(zkl_session *s)
     g_free(s->acl);
     g_free(s->denial.node);
     g_free(s);
-}
-
-/* Closes descriptors, which is a point of cancellation. */
-void session_unref(zkl_session *s)
-{
-    int before;
-
-    if (!g_atomic_int_dec_and_test(&s->refs))
-        return;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    session_free(s);
     pthread_setcancelstate(before, NULL);
 }
 

@@ -52,7 +52,8 @@ struct zkl_session {
     struct credentials *credentials;
     struct tls_files tls;
     int wanted_timeout_ms;
-    int64_t warm_ns; /* for how many ns it is proved without a user, or kept if it had none */
+    int64_t warm_ns; /* how long the session is proved after a user has entered or left; before the
+                        first one, how long it is kept */
     struct callbacks *callbacks;
     struct log *log;
     struct timers *timers;
@@ -77,9 +78,10 @@ struct zkl_session {
     enum store_trouble trouble; /* why there is no connection, as far as the store knows */
     bool host_unknown;
     char *unusable;     /* why no server is a partner for TLS; NULL: it is not known */
-    bool refused;       /* credentials: for good */
+    bool refused;       /* the servers have refused the credentials, for good */
     enum loss ended;    /* why the last incarnation has ended */
-    int64_t late_until; /* what drivers asked for before that may be done; CLOCK_BOOTTIME ns */
+    int64_t late_until; /* until then a server may do what was asked for in an earlier incarnation;
+                           CLOCK_BOOTTIME ns */
     struct rollback rollback; /* what servers say while there is no connection */
     bool resurrected;         /* what it had deleted may stand again: the data had gone back */
     struct {
@@ -130,8 +132,9 @@ struct zkl_session {
         char *node;          /* where it is missing; NULL: it is not known */
         bool quota;          /* or else a permission */
     } denial;                /* what the server refused last, of denial.c */
-    GHashTable *logged;      /* what is said once */
-    GHashTable *unnoted;     /* directory -> int64_t: no hint is written there before that time */
+    GHashTable *logged;      /* a set of paths about which a line is written once */
+    GHashTable *unnoted;     /* path -> int64_t, CLOCK_BOOTTIME ns: no note is sent before; of
+                                driver.c */
     GPtrArray *participants; /* of struct participant */
     struct users users;      /* users that are no participants */
 

@@ -18,13 +18,6 @@ static const struct demand {
     [STORE_STAT] = {"read the state of", "read (r)", false},
 };
 
-static char *parent_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash == path ? g_strdup("/") : g_strndup(path, (gsize)(slash - path));
-}
-
 /* Keeps nothing if the server does not take an ACL: it answers in the same way, but no permission
  * is missing. */
 void denial_note(zkl_session *s, enum store_kind kind, const char *path,
@@ -35,10 +28,11 @@ void denial_note(zkl_session *s, enum store_kind kind, const char *path,
         return;
     s->denial.kind = kind;
     s->denial.quota = reply->why == REFUSAL_QUOTA;
-    s->denial.node = demands[kind].of_parent ? parent_of(path) : g_strdup(path);
+    const ptrdiff_t parent = MAX(strrchr(path, '/') - path, 1); /* the root is its slash */
+    s->denial.node = g_strndup(path, demands[kind].of_parent ? (gsize)parent : strlen(path));
 }
 
-/* Whether path is at, above or below the node that was refused. That may be above the chroot,
+/* Whether path is at, above or below the node that was refused. The node may be above the chroot,
  * too. */
 static bool denial_concerns(const zkl_session *s, const char *path)
 {

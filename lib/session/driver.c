@@ -1,4 +1,6 @@
-/* All functions but driver_init() are called with the monitor held. */
+/* All functions but driver_init() are called with the monitor held. recipes/machine.h has the words
+ * of actions and events. In a step the machine gets an event, and then the driver does what the
+ * machine asks for. An event that comes during a step waits for the end of that step. */
 #include "driver.h"
 
 #include <string.h>
@@ -8,7 +10,8 @@
 #include "request.h"
 #include "watch.h"
 
-/* How long no note is sent to a path that has refused one, in ns. */
+/* A note is a SET whose answer no machine needs (MACHINE_ACT_NOTE). After a path has refused one,
+ * no note is sent there for this time, in ns. */
 #define NOTE_REFUSED_NS (60000 * CLOCK_MS)
 
 /* The limits of ephemeral nodes of one session, in bytes. The end of a session is one transaction,
@@ -91,7 +94,8 @@ void driver_clear(struct driver *d)
 
 /* ---- requests ---- */
 
-static void driver_take(struct driver *d, struct machine_event ev, struct driver_asked *asked);
+static void driver_take_event(struct driver *d, struct machine_event ev,
+                              struct driver_asked *asked);
 
 static void driver_on_answer(struct request *r, const struct store_reply *reply);
 
@@ -174,36 +178,7 @@ static void driver_add_changes(struct driver_asked *asked, struct request *r)
     r->what.count = a->count + count;
 }
 
-static void driver_free_changes(struct driver_asked *asked)
-{
-    if (asked->action.verb != STORE_MULTI)
-        return;
-    for (int i = 0; i < asked->action.count; i++) {
-        g_free((char *)(uintptr_t)asked->changes[i].path);
-        g_free((char *)(uintptr_t)asked->changes[i].data);
-    }
-    g_free(asked->changes);
-}
-
-static struct request *driver_new_request(struct driver_asked *asked, char *path)
-{
-    struct driver *d = asked->driver;
-    const struct machine_action *a = &asked->action;
-    struct request *r = request_new(a->verb, path, driver_on_answer, asked);
-
-    r->once = a->once;
-    r->lost = a->once ? d->lost : 0;
-    r->only = a->connection != 0;
-    r->connection = a->connection;
-    r->what.mode = a->mode;
-    r->what.version = a->version;
-    r->what.data = driver_data(d, a->verb, a->node, &r->what.length);
-    if (a->verb == STORE_MULTI)
-        driver_add_changes(asked, r);
-    return r;
-}
-
-/* Whether the session has room for an ephemeral node at path. Its bytes are then counted. */
+/* Whether the session has room for an ephemeral node at path. If so, counts its bytes. */
 static bool driver_may_own(struct driver *d, const char *path)
 {
     const size_t bytes = strlen(path) + OWNED_EACH;
@@ -218,82 +193,61 @@ static bool driver_may_own(struct driver *d, const char *path)
     return true;
 }
 
-/* Whether the session has room for the request's ephemeral node, or for its watch. That is then
- * counted, and the watch added. */
-static bool driver_has_room(struct driver *d, struct request *r, const struct machine_action *a)
-{
-    if (a->verb == STORE_CREATE && request_is_ephemeral(r))
-        return driver_may_own(d, r->what.path);
-    return !a->watch || driver_add_watch(d, r, a->node) || a->optional;
-}
-
-/* Sends the request, or answers STORE_LIMIT. Takes path. */
+/* Sends the request; or answers STORE_LIMIT, if the session has no room for its ephemeral node or
+ * its watch. Takes path. */
 static void driver_send(struct driver_asked *asked, char *path)
 {
     struct driver *d = asked->driver;
     const struct machine_action *a = &asked->action;
-    struct request *r = driver_new_request(asked, path);
+    struct request *r = request_new(a->verb, path, driver_on_answer, asked);
+    bool room = true;
 
+    r->once = a->once;
+    r->lost = a->once ? d->lost : 0;
+    r->only = a->connection != 0;
+    r->connection = a->connection;
+    r->what.mode = a->mode;
+    r->what.version = a->version;
+    r->what.data = driver_data(d, a->verb, a->node, &r->what.length);
+    if (a->verb == STORE_MULTI)
+        driver_add_changes(asked, r);
     asked->request = r;
-    if (driver_has_room(d, r, a)) {
+    if (a->verb == STORE_CREATE && request_is_ephemeral(r))
+        room = driver_may_own(d, path);
+    else if (a->watch)
+        room = driver_add_watch(d, r, a->node) || a->optional;
+    if (room) {
         request_send(d->session, r);
         return;
     }
     asked->request = NULL;
     request_free(r);
-    driver_take(d, driver_answer(asked, STORE_LIMIT), asked);
+    driver_take_event(d, driver_answer(asked, STORE_LIMIT), asked);
 }
 
-/* Puts the request at the end of the list, as the newest. */
-static void driver_link(struct driver_asked *asked)
-{
-    struct driver_asked **oldest = &asked->driver->asked;
-
-    if (*oldest) {
-        asked->before = (*oldest)->before;
-        asked->before->next = asked;
-    } else {
-        *oldest = asked;
-    }
-    (*oldest)->before = asked;
-}
-
-static void driver_unlink(struct driver_asked *asked)
-{
-    struct driver_asked **oldest = &asked->driver->asked;
-
-    if (asked->next)
-        asked->next->before = asked->before;
-    else
-        (*oldest)->before = asked->before;
-    if (asked == *oldest)
-        *oldest = asked->next;
-    else
-        asked->before->next = asked->next;
-}
-
-static struct driver_asked *driver_new_asked(struct driver *d, const struct machine_action *a,
-                                             struct exchange_request number, uint32_t node)
-{
-    struct driver_asked *asked = g_new0(struct driver_asked, 1);
-
-    asked->driver = d;
-    asked->action = *a;
-    asked->action.node = node;
-    asked->number = number;
-    driver_ref(d);
-    driver_link(asked);
-    return asked;
-}
-
-static void driver_ask(struct driver *d, const struct machine_action *a)
+/* Makes and sends the requests of an action, one for each of its nodes that has a path. */
+static void driver_make_requests(struct driver *d, const struct machine_action *a)
 {
     const struct exchange_request number = exchange_ask(&d->exchange, a);
 
     for (uint32_t i = 0; i <= a->more; i++) {
         char *path = d->ops->path(d, a->node + i);
-        if (path)
-            driver_send(driver_new_asked(d, a, number, a->node + i), path);
+        if (!path)
+            continue;
+        struct driver_asked *asked = g_new0(struct driver_asked, 1);
+        asked->driver = d;
+        asked->action = *a;
+        asked->action.node = a->node + i;
+        asked->number = number;
+        driver_ref(d);
+        if (d->asked) {
+            asked->before = d->asked->before;
+            asked->before->next = asked;
+        } else {
+            d->asked = asked;
+        }
+        d->asked->before = asked; /* it is the newest */
+        driver_send(asked, path);
     }
 }
 
@@ -301,40 +255,29 @@ static void driver_free_asked(struct driver_asked *asked)
 {
     struct driver *d = asked->driver;
 
-    driver_unlink(asked);
-    driver_free_changes(asked);
+    if (asked->next)
+        asked->next->before = asked->before;
+    else
+        d->asked->before = asked->before;
+    if (asked == d->asked)
+        d->asked = asked->next;
+    else
+        asked->before->next = asked->next;
+    if (asked->action.verb == STORE_MULTI) {
+        for (int i = 0; i < asked->action.count; i++) {
+            g_free((char *)(uintptr_t)asked->changes[i].path);
+            g_free((char *)(uintptr_t)asked->changes[i].data);
+        }
+        g_free(asked->changes);
+    }
     g_free(asked);
     driver_unref(d);
 }
 
 /* ---- answers ---- */
 
-/* Whether the request has left its watch. */
-static bool driver_leaves_watch(const struct driver_asked *asked, const struct request *r,
-                                const struct store_reply *reply)
-{
-    if (!r->what.watch)
-        return false;
-    struct driver_watch *w = driver_find_watch(asked->driver, asked->action.node);
-    watch_answered(asked->driver->session, r, reply, &w->subscription);
-    return w->subscription.watch != NULL;
-}
-
-static void driver_take_names(struct machine_event *ev, const struct store_reply *reply)
-{
-    if (ev->verb == STORE_CREATE && ev->rc == STORE_OK) {
-        ev->names = (const char *const *)&reply->path;
-        ev->count = 1;
-    } else if (ev->verb == STORE_LIST) {
-        ev->names = (const char *const *)reply->names;
-        ev->count = (size_t)reply->count;
-    } else if (ev->verb == STORE_GET) {
-        ev->count = (size_t)reply->children;
-    }
-}
-
-/* Moves .late_until on: a sending of this change may be done until that. Changes that were lost
- * with an earlier session may be done until session->late_until. */
+/* Moves .late_until on: the server may do a sending of this change until then. Changes that were
+ * lost with an earlier session may be done until session->late_until. */
 static void driver_extend_late(struct driver_asked *asked, int64_t until)
 {
     struct driver *d = asked->driver;
@@ -368,10 +311,22 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     ev.connection = r->connection;
     ev.data = reply->data;
     ev.length = (size_t)MAX(ev.verb == STORE_LIST ? reply->data_length : reply->length, 0);
-    driver_take_names(&ev, reply);
+    if (ev.verb == STORE_CREATE && ev.rc == STORE_OK) {
+        ev.names = (const char *const *)&reply->path;
+        ev.count = 1;
+    } else if (ev.verb == STORE_LIST) {
+        ev.names = (const char *const *)reply->names;
+        ev.count = (size_t)reply->count;
+    } else if (ev.verb == STORE_GET) {
+        ev.count = (size_t)reply->children;
+    }
     asked->request = NULL;
-    ev.watched = driver_leaves_watch(asked, r, reply);
-    driver_take(d, ev, asked);
+    if (r->what.watch) {
+        struct driver_watch *w = driver_find_watch(d, ev.node);
+        watch_answered(d->session, r, reply, &w->subscription);
+        ev.watched = w->subscription.watch != NULL;
+    }
+    driver_take_event(d, ev, asked);
 }
 
 /* ---- parents ---- */
@@ -383,7 +338,7 @@ static void driver_on_parents(struct driver_asked *asked, enum store_rc rc)
     if (rc == STORE_OK && !exchange_is_stale(&d->exchange, asked->number))
         driver_send(asked, d->ops->path(d, asked->action.node));
     else
-        driver_take(d, driver_answer(asked, rc), asked);
+        driver_take_event(d, driver_answer(asked, rc), asked);
 }
 
 /* Takes the answer to the create of a parent. After the last answer, the request is sent, or fails
@@ -423,7 +378,7 @@ static void driver_make_parents(struct driver_asked *asked)
 
 /* ---- actions ---- */
 
-/* Whether no request under way was sent, of those that are not stale. */
+/* Whether all requests under way that are not stale are still unsent. */
 static bool driver_is_unsent(const struct driver *d)
 {
     for (const struct driver_asked *asked = d->asked; asked; asked = asked->next) {
@@ -439,13 +394,6 @@ static void driver_on_timer(void *data)
     driver_hear(data, MACHINE_EV_TIMER);
 }
 
-static void driver_arm(struct driver *d, int64_t at)
-{
-    if (!d->timer)
-        d->timer = g_new0(struct timer, 1);
-    timers_arm(d->session->timers, d->timer, at, driver_on_timer, d);
-}
-
 static void driver_disarm(struct driver *d)
 {
     if (d->timer)
@@ -454,7 +402,7 @@ static void driver_disarm(struct driver *d)
 
 /* Recalls the requests of a node that were not sent; node NULL: those of all nodes. They are
  * answered at once. In a step, the answers wait for its end. */
-static void driver_recall(struct driver *d, const uint32_t *node)
+static void driver_recall_requests(struct driver *d, const uint32_t *node)
 {
     for (const struct driver_asked *asked = d->asked; asked; asked = asked->next) {
         if (asked->request && (!node || asked->action.node == *node))
@@ -462,7 +410,7 @@ static void driver_recall(struct driver *d, const uint32_t *node)
     }
 }
 
-static void driver_drop(struct driver_watch *w, bool deleting)
+static void driver_drop_watch(struct driver_watch *w, bool deleting)
 {
     w->fired = false;
     watch_drop(&w->subscription, deleting);
@@ -473,8 +421,8 @@ static void driver_end(struct driver *d, bool deleting)
     exchange_end(&d->exchange);
     driver_disarm(d);
     for (struct driver_watch *w = d->watches; w; w = w->next)
-        driver_drop(w, deleting);
-    driver_recall(d, NULL);
+        driver_drop_watch(w, deleting);
+    driver_recall_requests(d, NULL);
 }
 
 static void driver_unwatch(struct driver *d, uint32_t node, bool deleting)
@@ -482,10 +430,10 @@ static void driver_unwatch(struct driver *d, uint32_t node, bool deleting)
     struct driver_watch *w = driver_find_watch(d, node);
 
     if (w)
-        driver_drop(w, deleting);
+        driver_drop_watch(w, deleting);
 }
 
-static void driver_delete(struct driver *d, const struct machine_action *a)
+static void driver_delete_nodes(struct driver *d, const struct machine_action *a)
 {
     for (uint32_t i = 0; i <= a->more; i++) {
         char *path = d->ops->path(d, a->node + i);
@@ -509,19 +457,14 @@ static void driver_on_noted(struct request *r, const struct store_reply *reply)
     }
 }
 
-static bool driver_may_note(const struct driver *d, const char *path)
-{
-    const int64_t *until = g_hash_table_lookup(d->session->unnoted, path);
-
-    return !until || *until <= clock_now().boot;
-}
-
-/* Sends a note. Its answer goes to the session, since the driver may be gone by then. */
-static void driver_note(struct driver *d, const struct machine_action *a)
+/* Sends a note, unless its path has refused one. Its answer goes to the session, since the driver
+ * may be gone by then. */
+static void driver_send_note(struct driver *d, const struct machine_action *a)
 {
     char *path = d->ops->path(d, a->node);
+    const int64_t *refused_until = g_hash_table_lookup(d->session->unnoted, path);
 
-    if (!driver_may_note(d, path)) {
+    if (refused_until && *refused_until > clock_now().boot) {
         g_free(path);
         return;
     }
@@ -532,7 +475,7 @@ static void driver_note(struct driver *d, const struct machine_action *a)
     request_try(d->session, r);
 }
 
-static void driver_look_for_late(struct driver *d, uint32_t node)
+static void driver_look_for_late_node(struct driver *d, uint32_t node)
 {
     char *path = d->ops->path(d, node);
     char *slash = strrchr(path, '/');
@@ -542,11 +485,11 @@ static void driver_look_for_late(struct driver *d, uint32_t node)
     g_free(path);
 }
 
-static void driver_perform(struct driver *d, const struct machine_action *a)
+static void driver_do_action(struct driver *d, const struct machine_action *a)
 {
     switch (a->kind) {
     case MACHINE_ACT_REQUEST:
-        driver_ask(d, a);
+        driver_make_requests(d, a);
         break;
     case MACHINE_ACT_NAME:
         d->ops->name(d, a->node);
@@ -555,22 +498,24 @@ static void driver_perform(struct driver *d, const struct machine_action *a)
         exchange_forget(&d->exchange, a->slot);
         break;
     case MACHINE_ACT_RECALL:
-        driver_recall(d, &a->node);
+        driver_recall_requests(d, &a->node);
         break;
     case MACHINE_ACT_UNWATCH:
         driver_unwatch(d, a->node, a->deleting);
         break;
     case MACHINE_ACT_DELETE:
-        driver_delete(d, a);
+        driver_delete_nodes(d, a);
         break;
     case MACHINE_ACT_NOTE:
-        driver_note(d, a);
+        driver_send_note(d, a);
         break;
     case MACHINE_ACT_LATE:
-        driver_look_for_late(d, a->node);
+        driver_look_for_late_node(d, a->node);
         break;
     case MACHINE_ACT_ARM:
-        driver_arm(d, a->at);
+        if (!d->timer)
+            d->timer = g_new0(struct timer, 1);
+        timers_arm(d->session->timers, d->timer, a->at, driver_on_timer, d);
         break;
     case MACHINE_ACT_DISARM:
         driver_disarm(d);
@@ -586,14 +531,14 @@ static void driver_perform(struct driver *d, const struct machine_action *a)
 
 /* ---- steps ---- */
 
-static void driver_step(struct driver *d, const struct machine_event *ev)
+static void driver_step_machine(struct driver *d, const struct machine_event *ev)
 {
     struct machine_actions actions = {.count = 0};
 
     d->stepping->event = ev;
     d->ops->step(d, ev, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
-        driver_perform(d, &actions.list[i]);
+        driver_do_action(d, &actions.list[i]);
     if (d->ops->after)
         d->ops->after(d);
 }
@@ -610,92 +555,68 @@ static void driver_on_session_gone(struct driver *d, const struct machine_event 
     d->late = true;
 }
 
-/* Gives the machine an answer. A stale one is dropped; if it says that a parent is missing, the
- * parents are made first. */
-static void driver_tell_answer(struct driver *d, const struct machine_event *ev,
-                               struct driver_asked *asked)
+/* Gives the machine an event, or the answer to asked. If a watch was dropped in the step for whose
+ * end this has waited, it has not fired, and no answer says that it stands. A stale answer is
+ * dropped. If an answer says that a parent is missing, the parents are made first. */
+static void driver_give_event(struct driver *d, struct machine_event *ev,
+                              struct driver_asked *asked)
 {
-    const enum exchange_answer answer = exchange_answered(&d->exchange, asked->number, ev);
+    struct driver_watch *w =
+        ev->kind == MACHINE_EV_FIRED || ev->watched ? driver_find_watch(d, ev->node) : NULL;
 
-    if (answer == EXCHANGE_PARENTS) {
-        driver_make_parents(asked);
-        return;
-    }
-    driver_on_session_gone(d, ev);
-    driver_free_asked(asked);
-    if (answer == EXCHANGE_HEARD)
-        driver_step(d, ev);
-}
-
-/* Whether an event of a watch is told. It is not if the watch was dropped in the step for whose end
- * the event waited. */
-static bool driver_takes_fire(struct driver *d, uint32_t node)
-{
-    struct driver_watch *w = driver_find_watch(d, node);
-    const bool fired = w->fired;
-
-    w->fired = false;
-    return fired;
-}
-
-/* Whether the watch was not dropped in the step for whose end its answer waited. */
-static bool driver_still_watches(struct driver *d, uint32_t node)
-{
-    const struct driver_watch *w = driver_find_watch(d, node);
-
-    return w->subscription.watch || w->fired;
-}
-
-/* Gives the machine an event or answer, if it is still to be told. */
-static void driver_tell(struct driver *d, struct machine_event *ev, struct driver_asked *asked)
-{
     if (asked) {
-        ev->watched = ev->watched && driver_still_watches(d, ev->node);
-        driver_tell_answer(d, ev, asked);
+        ev->watched = w && (w->subscription.watch || w->fired);
+        const enum exchange_answer answer = exchange_answered(&d->exchange, asked->number, ev);
+        if (answer == EXCHANGE_PARENTS) {
+            driver_make_parents(asked);
+            return;
+        }
+        driver_on_session_gone(d, ev);
+        driver_free_asked(asked);
+        if (answer == EXCHANGE_HEARD)
+            driver_step_machine(d, ev);
         return;
     }
-    if (ev->kind == MACHINE_EV_FIRED && !driver_takes_fire(d, ev->node))
-        return;
+    if (ev->kind == MACHINE_EV_FIRED) {
+        if (!w->fired)
+            return;
+        w->fired = false;
+    }
     exchange_set_unsent(&d->exchange, ev, driver_is_unsent(d));
-    driver_step(d, ev);
+    driver_step_machine(d, ev);
 }
 
-static GPtrArray *driver_copy_names(const struct machine_event *ev)
-{
-    GPtrArray *names = g_ptr_array_new_full((guint)ev->count, g_free);
-
-    for (size_t i = 0; i < ev->count; i++)
-        g_ptr_array_add(names, g_strdup(ev->names[i]));
-    return names;
-}
-
-static void driver_put_off(struct driver *d, const struct machine_event *ev,
-                           struct driver_asked *asked)
+/* Copies an event for the end of the step. */
+static void driver_put_off_event(struct driver *d, const struct machine_event *ev,
+                                 struct driver_asked *asked)
 {
     struct coming *c = g_new(struct coming, 1);
 
-    *c = (struct coming){*ev, asked, g_memdup2(ev->data, ev->length),
-                         ev->names ? driver_copy_names(ev) : NULL};
+    *c = (struct coming){*ev, asked, g_memdup2(ev->data, ev->length), NULL};
     c->event.data = c->data;
-    if (c->names)
+    if (ev->names) {
+        c->names = g_ptr_array_new_full((guint)ev->count, g_free);
+        for (size_t i = 0; i < ev->count; i++)
+            g_ptr_array_add(c->names, g_strdup(ev->names[i]));
         c->event.names = (const char *const *)c->names->pdata;
+    }
     g_queue_push_tail(&d->stepping->coming, c);
 }
 
 /* Takes an event: at once, with those that come during its step; or, in a step, after that. */
-static void driver_take(struct driver *d, struct machine_event ev, struct driver_asked *asked)
+static void driver_take_event(struct driver *d, struct machine_event ev, struct driver_asked *asked)
 {
     struct driver_stepping stepping = {.coming = G_QUEUE_INIT};
 
     if (d->stepping) {
-        driver_put_off(d, &ev, asked);
+        driver_put_off_event(d, &ev, asked);
         return;
     }
     driver_ref(d);
     d->stepping = &stepping;
-    driver_tell(d, &ev, asked);
+    driver_give_event(d, &ev, asked);
     for (struct coming *c; (c = g_queue_pop_head(&stepping.coming));) {
-        driver_tell(d, &c->event, c->asked);
+        driver_give_event(d, &c->event, c->asked);
         g_free(c->data);
         g_clear_pointer(&c->names, g_ptr_array_unref);
         g_free(c);
@@ -711,7 +632,7 @@ void driver_hear(struct driver *d, unsigned kind)
 
 void driver_hear_event(struct driver *d, struct machine_event ev)
 {
-    driver_take(d, ev, NULL);
+    driver_take_event(d, ev, NULL);
 }
 
 char *driver_watch_path(struct driver *d, unsigned node)

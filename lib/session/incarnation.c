@@ -231,7 +231,7 @@ void incarnation_warm(zkl_session *s)
     s->entered = true;
     if (!s->up)
         return;
-    if (s->proof_timer.at) { /* it is not cold */
+    if (s->proof_timer.at) { /* the chain of proofs runs */
         incarnation_heat(s);
         return;
     }
@@ -267,7 +267,7 @@ static void on_purge(void *data)
         incarnation_replace(data, LOSS_REPLACED);
 }
 
-/* Leaves that to a timer, since the caller is in the middle of a step. */
+/* Ends it by a timer, since the caller is in the middle of a step. */
 void incarnation_purge(zkl_session *s)
 {
     if (must_purge(s))
@@ -411,13 +411,6 @@ static void replace_rolled_back(zkl_session *s, enum loss why)
         participants_tell(s, NEWS_REWOUND);
 }
 
-static void on_expired(zkl_session *s)
-{
-    log_line(s->log, ZKL_LOG_WARN, "expired", NULL, "session 0x%" G_GINT64_MODIFIER "x expired",
-             s->id);
-    replace_rolled_back(s, LOSS_EXPIRED);
-}
-
 /* Handles what the servers have shown while there was no connection, and replaces the session if
  * that is final. What was held was lost by its deadline, or is lost now. */
 static void on_evidence(zkl_session *s, enum rollback_evidence evidence)
@@ -440,18 +433,6 @@ static void on_evidence(zkl_session *s, enum rollback_evidence evidence)
     replace_rolled_back(s, LOSS_REPLACED);
 }
 
-static void incarnation_on_refused(zkl_session *s)
-{
-    s->up = false;
-    s->refused = true;
-    s->ended = LOSS_REFUSED;
-    outage_stop(s);
-    participants_tell(s, NEWS_REFUSED);
-    request_drop_all(s);
-    session_tell(s, ZKL_SESSION_REFUSED, s->id);
-    pthread_cond_broadcast(&s->changed);
-}
-
 static void on_store_event(void *context, enum store_event event, int64_t id, int timeout_ms)
 {
     zkl_session *s = context;
@@ -464,10 +445,19 @@ static void on_store_event(void *context, enum store_event event, int64_t id, in
         on_down(s);
         break;
     case STORE_EV_EXPIRED:
-        on_expired(s);
+        log_line(s->log, ZKL_LOG_WARN, "expired", NULL, "session 0x%" G_GINT64_MODIFIER "x expired",
+                 s->id);
+        replace_rolled_back(s, LOSS_EXPIRED);
         break;
     case STORE_EV_AUTH:
-        incarnation_on_refused(s);
+        s->up = false;
+        s->refused = true;
+        s->ended = LOSS_REFUSED;
+        outage_stop(s);
+        participants_tell(s, NEWS_REFUSED);
+        request_drop_all(s);
+        session_tell(s, ZKL_SESSION_REFUSED, s->id);
+        pthread_cond_broadcast(&s->changed);
         break;
     case STORE_EV_BEGIN:
         s->begun = clock_now();

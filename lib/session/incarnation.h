@@ -1,6 +1,6 @@
-/* Session incarnations: one ZooKeeper session after another. And the lines about a time without a
- * connection: one when it begins, more at pauses that grow, and one when it ends, whatever
- * libzookeeper does in between. The caller holds the monitor. */
+/* Session incarnations: one ZooKeeper session after another. During an outage, which is a time
+ * without a connection, a line is written when it begins, more at pauses that grow, and one when it
+ * ends, whatever libzookeeper does in between. The caller holds the monitor. */
 #ifndef LIB_INCARNATION_H
 #define LIB_INCARNATION_H
 

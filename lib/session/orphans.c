@@ -15,27 +15,14 @@
 #include "request.h"
 
 /* The number of deletes that are not confirmed. At exit the process waits for them for a moment.
- * Those of sessions with TLS are not counted: OpenSSL's exit handler may run before ours, and then
- * they cannot be confirmed. */
+ * Deletes of sessions with TLS are not counted: OpenSSL's exit handler may run before ours, and
+ * then they cannot be confirmed. */
 static atomic_int unconfirmed;
 
 static void orphan_count(const zkl_session *s, int change)
 {
     if (!s->tls.ca)
         atomic_fetch_add(&unconfirmed, change);
-}
-
-static void orphan_asked(zkl_session *s)
-{
-    s->deletes.asked++;
-    orphan_count(s, 1);
-}
-
-static void orphan_answered(zkl_session *s)
-{
-    s->deletes.answered++;
-    orphan_count(s, -1);
-    pthread_cond_broadcast(&s->changed);
 }
 
 void orphan_leaves(zkl_session *s)
@@ -83,16 +70,6 @@ static void refusal_try_again(void *data)
                  request_new(STORE_DELETE, g_strdup(refusal->path), refusal_on_deleted, refusal));
 }
 
-static struct refusal *refusal_find(zkl_session *s, const char *path)
-{
-    for (GList *l = s->refusals.head; l; l = l->next) {
-        struct refusal *refusal = l->data;
-        if (strcmp(refusal->path, path) == 0)
-            return refusal;
-    }
-    return NULL;
-}
-
 static void refusal_pause(struct refusal *refusal)
 {
     timers_arm(refusal->session->timers, &refusal->timer, clock_now().boot + refusal->pause,
@@ -104,8 +81,11 @@ static void refusal_begin(zkl_session *s, const char *path)
 {
     struct refusal *refusal;
 
-    if (refusal_find(s, path))
-        return;
+    for (GList *l = s->refusals.head; l; l = l->next) {
+        refusal = l->data;
+        if (strcmp(refusal->path, path) == 0)
+            return;
+    }
     refusal = g_new0(struct refusal, 1);
     char *text = denial_text(s, ZKL_EACCES, session_path(s, path));
     log_line(s->log, ZKL_LOG_ERROR, "delete-refused", session_path(s, path),
@@ -120,8 +100,8 @@ static void refusal_begin(zkl_session *s, const char *path)
     s->hooks->purge(s);
 }
 
-/* Handles the answer to a repeated delete. Its refusal still exists: it has one delete under way,
- * and a session's deletes are answered before its refusals are forgotten. */
+/* Handles the answer to a repeated delete. The delete's refusal still exists: a refusal has one
+ * delete under way, and a session's deletes are answered before its refusals are forgotten. */
 static void refusal_on_deleted(struct request *r, const struct store_reply *reply)
 {
     if (reply->rc == STORE_OK || reply->rc == STORE_NONODE)
@@ -132,14 +112,19 @@ static void refusal_on_deleted(struct request *r, const struct store_reply *repl
 
 static void orphan_on_deleted(struct request *r, const struct store_reply *reply)
 {
+    zkl_session *s = r->context;
+
     if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
-        refusal_begin(r->context, r->what.path);
-    orphan_answered(r->context);
+        refusal_begin(s, r->what.path);
+    s->deletes.answered++;
+    orphan_count(s, -1);
+    pthread_cond_broadcast(&s->changed);
 }
 
 void orphan_delete(zkl_session *s, char *path)
 {
-    orphan_asked(s);
+    s->deletes.asked++;
+    orphan_count(s, 1);
     request_send(s, request_new(STORE_DELETE, path, orphan_on_deleted, s));
 }
 
@@ -176,6 +161,7 @@ struct late_creates {
     GHashTable *table;
 };
 
+/* Nodes with this id, or of this name, are deleted, but for the one called keep. */
 struct sought {
     char *id, *keep;
 };
@@ -280,16 +266,6 @@ static const struct participant_ops participant = {.on = {[NEWS_REPLACED] = late
                                                           [NEWS_CLOSED] = late_creates_forget},
                                                    .free = free_all};
 
-static struct late_creates *late_creates_of(zkl_session *s)
-{
-    struct late_creates *all =
-        (struct late_creates *)participant_of(s, &participant, sizeof(struct late_creates));
-
-    if (!all->table)
-        all->table = g_hash_table_new(g_str_hash, g_str_equal);
-    return all;
-}
-
 static void free_sought(void *data)
 {
     struct sought *sought = data;
@@ -299,11 +275,15 @@ static void free_sought(void *data)
     g_free(sought);
 }
 
-static struct late_create *look_in(zkl_session *s, const char *directory)
+/* Finds or makes what is looked for in the directory. */
+static struct late_create *late_create_for(zkl_session *s, const char *directory)
 {
-    struct late_creates *all = late_creates_of(s);
-    struct late_create *l = g_hash_table_lookup(all->table, directory);
+    struct late_creates *all =
+        (struct late_creates *)participant_of(s, &participant, sizeof(struct late_creates));
 
+    if (!all->table)
+        all->table = g_hash_table_new(g_str_hash, g_str_equal);
+    struct late_create *l = g_hash_table_lookup(all->table, directory);
     if (l)
         return l;
     l = g_new0(struct late_create, 1);
@@ -324,7 +304,7 @@ void orphan_look_late(zkl_session *s, const char *directory, const char *id, con
 
     if (s->closing || s->refused)
         return;
-    l = look_in(s, directory);
+    l = late_create_for(s, directory);
     if (l->ids->len == IDS)
         g_ptr_array_remove_index(l->ids, 0);
     sought = g_new(struct sought, 1);
@@ -376,26 +356,9 @@ void orphans_watch_exit(void)
     pthread_once(&once, orphans_install);
 }
 
-/* ---- a call ---- */
+/* ---- zkl_session_flush() ---- */
 
-/* What a flush waits for. Deletes are answered in the order in which they were asked for. So it
- * waits for none that comes later. */
-struct flush {
-    uint64_t asked;
-    bool leaving; /* attempts had given up, and had not asked for their deletes */
-};
-
-static bool is_flushed(const zkl_session *s, struct flush *f)
-{
-    if (f->leaving) {
-        f->asked = s->deletes.asked;
-        f->leaving = s->deletes.leaving > 0;
-    }
-    return !s->refused && !f->leaving && s->deletes.answered >= f->asked && !orphan_refused(s) &&
-           s->stores <= (s->store != NULL);
-}
-
-/* Returns 0 if the flush may still succeed. Else returns the thread's last error. over: its time
+/* Returns 0 if the flush may still succeed; otherwise the thread's last error. over: its time
  * has passed. If the server refuses a delete, the node ends with the session, which stays as long
  * as something is held or kept in it. */
 static int why_not_flushed(const zkl_session *s, bool over)
@@ -414,14 +377,23 @@ static int why_not_flushed(const zkl_session *s, bool over)
     return error_keep(&why);
 }
 
+/* Waits first for the attempts that have given up, and have not asked for their deletes yet.
+ * Deletes are answered in the order in which they were asked for. So this waits for none that comes
+ * later. */
 static int await_flush(zkl_session *s, const struct timespec *until)
 {
-    struct flush f = {.leaving = true};
+    uint64_t asked = 0;
+    bool leaving = true;
 
     for (bool more = true;; more = session_wait_change(s, until)) {
         if (s->closing)
             return error_set(ZKL_ECLOSED, NULL, "the session was closed");
-        if (is_flushed(s, &f))
+        if (leaving) {
+            asked = s->deletes.asked;
+            leaving = s->deletes.leaving > 0;
+        }
+        if (!s->refused && !leaving && s->deletes.answered >= asked && !orphan_refused(s) &&
+            s->stores <= (s->store != NULL))
             return 0;
         const int code = why_not_flushed(s, !more);
         if (code)

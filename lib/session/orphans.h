@@ -1,8 +1,8 @@
 /* Orphans: nodes of ours that nobody wants any more. They are deleted in the background, each until
- * that is confirmed. Where the server refuses, the session ends when nothing else helps. Those that
- * may be made late are looked for. zkl_session_flush() waits until what was released is deleted,
- * and exit() waits a moment for that. The caller holds the monitor. docs/design/nodes.md has the
- * argument. */
+ * that is confirmed. If the server refuses, the session ends when nothing else helps. The session
+ * looks for orphans that may be made late. zkl_session_flush() waits until what was released is
+ * deleted, and exit() waits a moment for that. The caller holds the monitor. docs/design/nodes.md
+ * has the argument. */
 #ifndef LIB_ORPHANS_H
 #define LIB_ORPHANS_H
 

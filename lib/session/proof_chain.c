@@ -15,12 +15,6 @@
 #define CONFIG_PATH "/zookeeper/config"
 #define RENEWAL_PATH "/zookeeper/zkl-none"
 
-static enum proof_need chain_need(const zkl_session *s, struct instant now)
-{
-    return proofs_need(participants_go_by_it(s), participants_are_busy(s),
-                       !instant_reached(now, s->warm_until), s->entered);
-}
-
 static void on_deadline(void *data);
 
 static void arm_deadline(zkl_session *s)
@@ -83,7 +77,7 @@ static void on_chain_answered(struct request *r, const struct store_reply *reply
 
 /* Sends a step of the chain at once, or not at all: a step that is late would prove too much.
  * Returns whether it was sent. */
-static bool send_step(zkl_session *s, enum proof_wish wish)
+static bool send_proof_step(zkl_session *s, enum proof_wish wish)
 {
     static const struct {
         enum store_kind kind;
@@ -121,13 +115,16 @@ void proof_chain_run(zkl_session *s)
 
     if (!s->up || s->closing)
         return;
-    proofs_use(&s->proofs, chain_need(s, now), now);
+    proofs_use(&s->proofs,
+               proofs_need(participants_go_by_it(s), participants_are_busy(s),
+                           !instant_reached(now, s->warm_until), s->entered),
+               now);
     if (s->proofs.need == PROOF_COLD) {
         timers_cancel(&s->proof_timer);
         return;
     }
     for (enum proof_wish wish; (wish = proofs_want(&s->proofs, now)) != PROOF_NOTHING;) {
-        if (!send_step(s, wish))
+        if (!send_proof_step(s, wish))
             break;
     }
     if (s->proofs.need == PROOF_HOT && proofs_overdue(&s->proofs, now))
@@ -135,20 +132,6 @@ void proof_chain_run(zkl_session *s)
     timers_arm(s->timers, &s->proof_timer,
                clock_now().boot + MAX(proofs_wait(&s->proofs, now), CLOCK_MS), proof_chain_on_time,
                s);
-}
-
-static void ask_config(zkl_session *s, bool watch);
-
-/* Tells the store which servers the ensemble has, and sets a watch. If there is one server for
- * good, nothing changes, so no watch is left. */
-static void hear_ensemble(zkl_session *s, const struct request *r, const struct store_reply *reply)
-{
-    if (s->fixed_servers || !s->ops->hear_config || r->connection != s->connection)
-        return;
-    s->hears_ensemble |= r->what.watch;
-    s->ops->hear_config(s->store, reply->data, reply->length);
-    if (!s->hears_ensemble)
-        ask_config(s, true);
 }
 
 /* Whether the server gets what the leader orders from the leader itself. An observer may get it
@@ -183,13 +166,22 @@ static void warn_of_tick(zkl_session *s)
                  s->timeout_ms);
 }
 
+static void ask_config(zkl_session *s, bool watch);
+
+/* Learns how this connection can be proved. Tells the store which servers the ensemble has, and
+ * sets a watch. If there is one server for good, no data come, so no watch is left. */
 static void on_config(struct request *r, const struct store_reply *reply)
 {
     zkl_session *s = r->context;
     const bool alone = reply->rc == STORE_OK && reply->length == 0;
 
-    if (reply->rc == STORE_OK && !alone)
-        hear_ensemble(s, r, reply);
+    if (reply->rc == STORE_OK && !alone && !s->fixed_servers && s->ops->hear_config &&
+        r->connection == s->connection) {
+        s->hears_ensemble |= r->what.watch;
+        s->ops->hear_config(s->store, reply->data, reply->length);
+        if (!s->hears_ensemble)
+            ask_config(s, true);
+    }
     if (r->connection == s->connection && alone)
         proofs_alone(&s->proofs);
     else if (r->connection == s->connection && shows_direct(s, reply))

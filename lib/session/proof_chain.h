@@ -1,5 +1,6 @@
-/* The chain of proofs within a session incarnation, and the timer of its deadline. The caller holds
- * the monitor. */
+/* The chain of proofs of a session incarnation: requests, one after another, whose answers show
+ * until when no server ends the session (recipes/proofs.h decides). That instant is the deadline,
+ * which has a timer. The caller holds the monitor. */
 #ifndef LIB_PROOF_CHAIN_H
 #define LIB_PROOF_CHAIN_H
 

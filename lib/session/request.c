@@ -124,17 +124,11 @@ static bool request_has_room(zkl_session *s, const struct request *r)
     return s->under_way == 0 || s->under_way + request_weigh(s, r) <= WINDOW;
 }
 
-static void request_count_sent(zkl_session *s, const struct store_request *what)
+/* Counts an answer, and that r is no longer under way. */
+static void request_count_answer(zkl_session *s, struct request *r, const struct store_reply *reply)
 {
-    s->stats.requests++;
-    s->stats.request_bytes += strlen(what->path) + (uint64_t)MAX(what->length, 0);
-    for (int i = 0; i < what->count; i++)
-        s->stats.request_bytes +=
-            strlen(what->changes[i].path) + (uint64_t)MAX(what->changes[i].length, 0);
-}
-
-static void request_count_answered(zkl_session *s, const struct store_reply *reply)
-{
+    s->under_way -= r->weight;
+    r->weight = 0;
     if (reply->rc >= STORE_UNKNOWN)
         return;
     s->stats.answers++;
@@ -142,15 +136,7 @@ static void request_count_answered(zkl_session *s, const struct store_reply *rep
         (uint64_t)MAX(reply->length, 0) + (reply->path ? strlen(reply->path) : 0);
     for (int i = 0; i < reply->count; i++)
         s->stats.answer_bytes += strlen(reply->names[i]);
-}
-
-/* Counts an answer, and that r is no longer under way. */
-static void request_come_back(zkl_session *s, struct request *r, const struct store_reply *reply)
-{
-    request_count_answered(s, reply);
-    s->under_way -= r->weight;
-    r->weight = 0;
-    if (r->what.kind == STORE_LIST && reply->rc < STORE_UNKNOWN)
+    if (r->what.kind == STORE_LIST)
         *request_listed_at(s, r) = (uint32_t)reply->count;
 }
 
@@ -179,14 +165,6 @@ static void request_on_held(void *data)
     request_end_waiting(r, STORE_UNKNOWN);
 }
 
-/* Puts off telling the asker that the answer is lost. */
-static void request_hold(zkl_session *s, struct request *r)
-{
-    r->held = g_new0(struct timer, 1);
-    g_queue_push_tail_link(&s->held, &r->link);
-    timers_arm(s->timers, r->held, r->sent.boot + request_pause(r->lost), request_on_held, r);
-}
-
 static void request_answer(zkl_session *s, struct request *r, const struct store_reply *reply)
 {
     const bool lost = reply->rc == STORE_UNKNOWN;
@@ -200,7 +178,9 @@ static void request_answer(zkl_session *s, struct request *r, const struct store
         return;
     }
     if (lost && r->lost > LOST_AT_ONCE) {
-        request_hold(s, r);
+        r->held = g_new0(struct timer, 1);
+        g_queue_push_tail_link(&s->held, &r->link);
+        timers_arm(s->timers, r->held, r->sent.boot + request_pause(r->lost), request_on_held, r);
     } else {
         r->done(r, reply);
         request_free(r);
@@ -242,17 +222,6 @@ static void request_form_unsent(zkl_session *s, struct request *r)
     g_clear_pointer(&r->made, g_free);
 }
 
-static void request_tell_form(zkl_session *s, bool told)
-{
-    const bool plain = s->forms.form == FORM_PLAIN;
-
-    log_line(s->log, ZKL_LOG_WARN, "old-servers", NULL,
-             "the servers %s %s: %smissing directories become persistent nodes, which nobody "
-             "removes",
-             told ? "do not know" : "seem not to know", plain ? "create2" : "containers",
-             plain ? "new nodes are read once more, and " : "");
-}
-
 /* Learns from the answer to a create whether the servers know that form of it. An error that came
  * with the end of the session tells nothing, nor does one on a connection that still stands: only a
  * server, or the network, ends a connection in the middle. */
@@ -266,18 +235,14 @@ static void request_learn_form(zkl_session *s, const struct request *r, enum sto
         create_op_answered(&s->forms, r->op);
     else if (rc == STORE_UNKNOWN && r->connection != s->connection)
         changed = create_op_lost(&s->forms, r->op, r->connection, s->confirmed == r->connection);
-    if (changed)
-        request_tell_form(s, rc == STORE_UNIMPLEMENTED);
-}
-
-/* Makes the answer to a create that was not done, because the server does not know its form, a lost
- * one: so the create is sent again, in another form, after requests that were asked for later. If
- * .once is set, the recipe may rely on the order: then it is not sent again, and the recipe is told
- * STORE_UNKNOWN. */
-static void request_translate(const struct request *r, struct store_reply *reply)
-{
-    if (reply->rc == STORE_UNIMPLEMENTED)
-        reply->rc = r->op == CREATE_PLAIN ? STORE_BAD : STORE_UNKNOWN;
+    if (!changed)
+        return;
+    const bool plain = s->forms.form == FORM_PLAIN;
+    log_line(s->log, ZKL_LOG_WARN, "old-servers", NULL,
+             "the servers %s %s: %smissing directories become persistent nodes, which nobody "
+             "removes",
+             rc == STORE_UNIMPLEMENTED ? "do not know" : "seem not to know",
+             plain ? "create2" : "containers", plain ? "new nodes are read once more, and " : "");
 }
 
 /* Makes the answer to the create r out of the stat that was read after it. If the node is missing,
@@ -308,7 +273,11 @@ static bool request_form_answered(zkl_session *s, struct request *r, struct stor
         request_use_stat(s, r, reply);
     } else {
         request_learn_form(s, r, reply->rc);
-        request_translate(r, reply);
+        /* Counts as lost: so it is sent again, in another form, after requests that were asked for
+         * later. If .once is set, the recipe may rely on the order: then it is not sent again, and
+         * the recipe is told STORE_UNKNOWN. */
+        if (reply->rc == STORE_UNIMPLEMENTED)
+            reply->rc = r->op == CREATE_PLAIN ? STORE_BAD : STORE_UNKNOWN;
         if (reply->rc == STORE_OK && r->op == CREATE_PLAIN && request_is_ephemeral(r)) {
             r->made = g_strdup(reply->path);
             return false;
@@ -325,15 +294,6 @@ static bool request_form_answered(zkl_session *s, struct request *r, struct stor
 
 static bool request_submit_weighed(zkl_session *s, struct request *r);
 
-static void request_note_denial(zkl_session *s, const struct store_request *what,
-                                const struct store_reply *reply)
-{
-    const struct store_change *refused = what->count > 0 ? &what->changes[reply->failed] : NULL;
-
-    denial_note(s, refused ? refused->kind : what->kind, refused ? refused->path : what->path,
-                reply);
-}
-
 static void request_on_reply(void *context, const struct store_reply *reply)
 {
     struct request *r = context;
@@ -342,7 +302,7 @@ static void request_on_reply(void *context, const struct store_reply *reply)
 
     PROBE(5, request_answered, r->what.path, s->id, (int)r->what.kind, (const void *)r,
           (int)reply->rc);
-    request_come_back(s, r, reply);
+    request_count_answer(s, r, reply);
     request_prove(s, r, reply);
     if (r->what.kind == STORE_CREATE && !request_form_answered(s, r, &told)) {
         if (request_submit_weighed(s, r))
@@ -351,8 +311,12 @@ static void request_on_reply(void *context, const struct store_reply *reply)
     }
     if (told.rc == STORE_UNIMPLEMENTED)
         told.rc = STORE_BAD;
-    if (told.rc == STORE_NOAUTH)
-        request_note_denial(s, &r->what, &told);
+    if (told.rc == STORE_NOAUTH) {
+        const struct store_change *refused =
+            r->what.count > 0 ? &r->what.changes[told.failed] : NULL;
+        denial_note(s, refused ? refused->kind : r->what.kind,
+                    refused ? refused->path : r->what.path, &told);
+    }
     request_answer(s, r, &told);
 }
 
@@ -365,7 +329,11 @@ static bool request_submit(zkl_session *s, struct request *r)
     r->connection = s->connection;
     if (what.kind == STORE_CREATE)
         request_form(s, r, &what);
-    request_count_sent(s, &what);
+    s->stats.requests++;
+    s->stats.request_bytes += strlen(what.path) + (uint64_t)MAX(what.length, 0);
+    for (int i = 0; i < what.count; i++)
+        s->stats.request_bytes +=
+            strlen(what.changes[i].path) + (uint64_t)MAX(what.changes[i].length, 0);
     PROBE(4, request_sent, what.path, s->id, (int)what.kind, (const void *)r);
     return s->ops->submit(s->store, &what, request_on_reply, r);
 }

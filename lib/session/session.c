@@ -160,30 +160,22 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
 
 /* ---- open ---- */
 
-static bool session_start_threads_uncanceled(zkl_session *s, const zkl_session_options *o)
-{
-    s->callbacks = callbacks_new(o->dispatch);
-    if (!s->callbacks)
-        return false;
-    s->timers = timers_new(&s->monitor);
-    if (!s->timers) {
-        callbacks_stop(s->callbacks);
-        return false;
-    }
-    s->log = log_new(o->log, o->log_data, o->log_level, s->callbacks);
-    return true;
-}
-
-/* Starts both threads. The thread cannot be cancelled here: what is closed and awaited after a
- * failure are points of cancellation. */
+/* Starts both threads. The calling thread cannot be cancelled here: what is closed and awaited
+ * after a failure are points of cancellation. */
 static bool session_start_threads(zkl_session *s, const zkl_session_options *o)
 {
     int before;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    bool started = session_start_threads_uncanceled(s, o);
+    s->callbacks = callbacks_new(o->dispatch);
+    if (s->callbacks)
+        s->timers = timers_new(&s->monitor);
+    if (s->timers)
+        s->log = log_new(o->log, o->log_data, o->log_level, s->callbacks);
+    else if (s->callbacks)
+        callbacks_stop(s->callbacks);
     pthread_setcancelstate(before, NULL);
-    return started;
+    return s->timers != NULL;
 }
 
 /* Makes the thread's last error, and *reterr (which may be NULL), from the other arguments. Returns
@@ -479,8 +471,8 @@ void zkl_session_close(zkl_session *s)
 
 /* ---- ended by another process ----
  *
- * It takes the session up, closes it as its own, and takes it up again until the servers say that
- * it has expired. */
+ * zkl_session_end() takes the session up, closes it as its own, and takes it up again until the
+ * servers say that it has expired. */
 
 _Static_assert(sizeof(((zkl_session_claim *)NULL)->password) == STORE_PASSWORD, "one length");
 
@@ -507,9 +499,9 @@ int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret)
     return 0;
 }
 
-/* One call of zkl_session_end(). It has a store but no session, so the monitor of all functions
- * called claim_… is its own, which guards all but .until. The caller frees it, or the store does,
- * if the caller's time is over first. */
+/* A call of zkl_session_end(), which has a store but no session. So the monitor of the functions
+ * called claim_… is the one here, which guards all but .until. The caller frees this, or the store
+ * does, if the caller's time is over first. */
 struct claim_ending {
     pthread_mutex_t monitor;
     pthread_cond_t changed;
@@ -632,13 +624,6 @@ static int claim_end_session(const struct store_config *config, int64_t timeout_
     return code ? error_set(code, config->hosts, "%s", zkl_strerror(code)) : 0;
 }
 
-static const char *claim_check(const zkl_session_claim *claim)
-{
-    return !claim           ? "zkl_session_end: claim is NULL"
-           : claim->id == 0 ? "zkl_session_end: the claim has no id"
-                            : NULL;
-}
-
 static int claim_end_checked(const char *connect, const zkl_session_options *o,
                              const zkl_session_claim *claim, int64_t timeout_ms)
 {
@@ -670,7 +655,9 @@ int zkl_session_end(const char *connect, const zkl_session_options *options,
                     const zkl_session_claim *claim, int64_t timeout_ms)
 {
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
-    const char *wrong = claim_check(claim);
+    const char *wrong = !claim           ? "zkl_session_end: claim is NULL"
+                        : claim->id == 0 ? "zkl_session_end: the claim has no id"
+                                         : NULL;
 
     if (!wrong)
         wrong = session_take_options(&o, options);

@@ -231,7 +231,7 @@ int zkl_session_stats(zkl_session *s, zkl_stats *ret)
 
 enum kind { COUNTER, GAUGE, GAUGE_MS, HISTOGRAM };
 
-/* One line of the text, or one histogram. Several in a row may be of one metric. */
+/* A line of the text, or a histogram. Several in a row may be of one metric. */
 struct sample {
     const char *name;
     const char *label; /* name and value, as they are written; "": none */
@@ -408,28 +408,6 @@ static void stats_append_value(GString *text, const struct sample *m, const char
                                value / 1000, value % 1000);
 }
 
-static void stats_append_sample(GString *text, const struct sample *m, const char *labels,
-                                const zkl_stats *stats)
-{
-    const char *at = (const char *)stats + m->offset;
-
-    if (m->kind == HISTOGRAM) {
-        stats_append_histogram(text, m, labels, (const zkl_histogram *)(const void *)at);
-        return;
-    }
-    stats_append_name(text, m, "", labels, m->label);
-    stats_append_value(text, m, at);
-}
-
-/* Whether the sample is left out: a time below 0 is not known. */
-static bool stats_is_left_out(const struct sample *m, const zkl_stats *stats)
-{
-    int64_t value;
-
-    memcpy(&value, (const char *)stats + m->offset, sizeof value);
-    return m->kind == GAUGE_MS && value < 0;
-}
-
 static void stats_append_head(GString *text, const struct sample *m)
 {
     static const char *const types[] = {
@@ -445,12 +423,20 @@ static void stats_append_all(GString *text, const char *labels, const zkl_stats 
 
     for (size_t i = 0; i < G_N_ELEMENTS(stats_samples); i++) {
         const struct sample *m = &stats_samples[i];
-        if (stats_is_left_out(m, stats))
-            continue;
+        const char *at = (const char *)stats + m->offset;
+        int64_t value;
+        memcpy(&value, at, sizeof value);
+        if (m->kind == GAUGE_MS && value < 0)
+            continue; /* a time that is not known */
         if (strcmp(m->name, described) != 0)
             stats_append_head(text, m);
         described = m->name;
-        stats_append_sample(text, m, labels, stats);
+        if (m->kind == HISTOGRAM) {
+            stats_append_histogram(text, m, labels, (const zkl_histogram *)(const void *)at);
+        } else {
+            stats_append_name(text, m, "", labels, m->label);
+            stats_append_value(text, m, at);
+        }
     }
 }
 

@@ -3,11 +3,11 @@
 #include <string.h>
 
 /* At a reconnect libzookeeper sets all watches with one packet, and a server accepts no more than 1
- * MiB. Those of watch_add_optional() take half of our share at most; the rest is for watches
+ * MiB. Watches of watch_add_optional() take half of our share at most; the rest is for watches
  * without which a recipe cannot go on. */
 enum { BYTES_MAX = 512 * 1024, BYTES_OPTIONAL = BYTES_MAX / 2, BYTES_EACH = 8 };
 
-/* From the fifth removal in a row that is lost on they are tried later, at twice the pause each
+/* After the fifth removal in a row that was lost, removals are tried later, at twice the pause each
  * time, up to almost an hour. */
 enum { DOUBLED_MOST = 15 };
 
@@ -91,7 +91,7 @@ static struct watch *watch_find(zkl_session *s, const char *path, bool of_list)
 }
 
 /* Finds the watch that the request sets or removes. */
-static struct watch *find_for(zkl_session *s, const struct store_request *what)
+static struct watch *watch_of_request(zkl_session *s, const struct store_request *what)
 {
     return watch_find(s, what->path, what->kind == STORE_LIST || what->of_list);
 }
@@ -143,19 +143,10 @@ static void watch_settle(struct watch *w)
     }
 }
 
-/* Counts the connections in a row that were lost with the removal of a watch. */
-static void note_removal(zkl_session *s, const struct request *r, bool lost)
-{
-    if (!lost)
-        s->removals_lost = 0;
-    else if (s->removals_lost == 0 || s->removal_lost != r->connection)
-        s->removals_lost++;
-    s->removal_lost = r->connection;
-}
-
 static void on_removed(struct request *r, const struct store_reply *reply)
 {
-    struct watch *w = find_for(r->context, &r->what);
+    zkl_session *s = r->context;
+    struct watch *w = watch_of_request(s, &r->what);
 
     if (!w || reply->rc == STORE_GONE)
         return;
@@ -163,8 +154,12 @@ static void on_removed(struct request *r, const struct store_reply *reply)
     /* libzookeeper sets the watch again at the reconnect: then it is removed again, if still nobody
      * wants it. On a connection that stands the removal would fail again, so it waits. */
     w->armed = reply->rc == STORE_UNKNOWN;
-    note_removal(w->session, r, w->armed);
-    if (w->armed && w->session->up)
+    if (!w->armed)
+        s->removals_lost = 0;
+    else if (s->removals_lost == 0 || s->removal_lost != r->connection)
+        s->removals_lost++; /* of one connection, only the first counts */
+    s->removal_lost = r->connection;
+    if (w->armed && s->up)
         watch_remove_later(w);
     else
         watch_settle(w);
@@ -172,7 +167,7 @@ static void on_removed(struct request *r, const struct store_reply *reply)
 
 static bool watch_add_within(zkl_session *s, struct request *r, struct subscription *i, size_t most)
 {
-    struct watch *w = find_for(s, &r->what);
+    struct watch *w = watch_of_request(s, &r->what);
 
     if (!w) {
         if (s->watched_bytes + strlen(r->what.path) + BYTES_EACH > most)
@@ -213,7 +208,7 @@ char *watch_path(const struct subscription *i)
 void watch_answered(zkl_session *s, const struct request *r, const struct store_reply *reply,
                     struct subscription *i)
 {
-    struct watch *w = find_for(s, &r->what);
+    struct watch *w = watch_of_request(s, &r->what);
     bool newest = i->asked == r;
 
     if (newest)
@@ -239,26 +234,20 @@ void watch_drop(struct subscription *i, bool deleting)
         watch_settle(w);
 }
 
-static unsigned watch_count(const struct watch *w)
-{
-    unsigned n = 0;
-
-    for (const struct subscription *i = w->subscriptions; i; i = i->next)
-        n++;
-    return n;
-}
-
 /* Fires the subscriptions of a watch. This may add and drop subscriptions, and even end the
  * session: each round looks anew. used_up: the server does not have the watch any more. */
 static void watch_fire(zkl_session *s, const char *path, bool of_list, bool gone, bool used_up)
 {
     struct watch *w = watch_find(s, path, of_list);
+    unsigned n = 0;
 
     if (!w || (!used_up && !w->subscriptions))
         return;
     if (used_up)
         w->armed = false;
-    for (unsigned n = watch_count(w); n > 0; n--) {
+    for (const struct subscription *i = w->subscriptions; i; i = i->next)
+        n++;
+    for (; n > 0; n--) {
         w = watch_find(s, path, of_list);
         if (!w || !w->subscriptions)
             break;

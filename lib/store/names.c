@@ -97,13 +97,6 @@ void names_end(void)
 
 /* ---- names ---- */
 
-static bool is_numeric(const char *host)
-{
-    struct in_addr ignored;
-
-    return strchr(host, ':') || inet_pton(AF_INET, host, &ignored) == 1;
-}
-
 /* Returns the addresses of host, none if it cannot be resolved. With AI_NUMERICHOST in flags it
  * asks nobody, and takes no lock of the C library's. */
 static GArray *resolve_host(const char *host, const char *port, int flags)
@@ -153,49 +146,38 @@ static bool names_is_due(const struct name *name)
     return clock_now().boot >= name->next_at;
 }
 
-/* Takes found, the answer to a look-up, and sets when the next one may begin. */
-static void names_take(struct name *name, GArray *found)
-{
-    const bool failed = found->len == 0;
-
-    name->pause_ms = failed ? MIN(back_off_next(name->pause_ms), FAILED_MAX_MS) : 0;
-    name->next_at = clock_now().boot + (failed ? name->pause_ms : AGAIN_MS) * CLOCK_MS;
-    if (failed) {
-        g_array_unref(found);
-        return;
-    }
-    g_array_unref(name->addresses);
-    name->addresses = found;
-}
-
-/* Whether the caller waits for the answer that another thread gets: only if no address is known. */
-static bool must_wait(const struct name *name)
-{
-    return name->asking && names_is_due(name) && name->addresses->len == 0;
-}
-
-/* Resolves a name, unless it was just done. It looks up the entry again after each wait, because
- * another thread may have removed all entries. */
+/* Resolves a name, unless it was just done. If another thread resolves it, this one waits for that
+ * only if no address is known. The entry is found again after each wait, because another thread may
+ * have removed all entries. */
 static GArray *names_resolve(const char *host_port, const char *host, const char *port)
 {
     lock_names();
-    while (must_wait(names_name_of(host_port)))
+    struct name *name = names_name_of(host_port);
+    while (name->asking && names_is_due(name) && name->addresses->len == 0) {
         pthread_cond_wait(&over, &lock);
-    if (!names_name_of(host_port)->asking && names_is_due(names_name_of(host_port))) {
-        names_name_of(host_port)->asking = true;
+        name = names_name_of(host_port);
+    }
+    if (!name->asking && names_is_due(name)) {
+        name->asking = true;
         under_way++;
         pthread_mutex_unlock(&lock);
         GArray *found = resolve_host(host, port, 0);
         pthread_mutex_lock(&lock);
-        names_name_of(host_port)->asking = false;
-        names_take(names_name_of(host_port), found);
+        name = names_name_of(host_port);
+        name->asking = false;
+        name->pause_ms = found->len > 0 ? 0 : MIN(back_off_next(name->pause_ms), FAILED_MAX_MS);
+        name->next_at = clock_now().boot + (found->len > 0 ? AGAIN_MS : name->pause_ms) * CLOCK_MS;
+        if (found->len > 0) {
+            g_array_unref(name->addresses);
+            name->addresses = g_array_ref(found);
+        }
+        g_array_unref(found);
         under_way--;
         pthread_cond_broadcast(&over);
     }
-    const GArray *last = names_name_of(host_port)->addresses;
     GArray *known = g_array_new(FALSE, FALSE, sizeof(struct address));
-    if (last->len > 0)
-        g_array_append_vals(known, last->data, last->len);
+    if (name->addresses->len > 0)
+        g_array_append_vals(known, name->addresses->data, name->addresses->len);
     pthread_mutex_unlock(&lock);
     return known;
 }
@@ -204,8 +186,10 @@ GArray *names_find(const char *host_port)
 {
     const char *colon = strrchr(host_port, ':');
     char *host = g_strndup(host_port, (gsize)(colon - host_port));
-    GArray *found = is_numeric(host) ? resolve_host(host, colon + 1, AI_NUMERICHOST)
-                                     : names_resolve(host_port, host, colon + 1);
+    struct in_addr ignored;
+    const bool numeric = strchr(host, ':') || inet_pton(AF_INET, host, &ignored) == 1;
+    GArray *found = numeric ? resolve_host(host, colon + 1, AI_NUMERICHOST)
+                            : names_resolve(host_port, host, colon + 1);
 
     g_free(host);
     return found;

@@ -44,27 +44,25 @@ struct probe {
     size_t length;
 };
 
-static int probe_open_to(const struct address *a, int *ret_error)
+static void probe_end(struct probe *p)
 {
-    int fd = socket(a->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    if (fd >= 0 && connect(fd, (const struct sockaddr *)&a->bytes, a->length) != 0 &&
-        errno != EINPROGRESS) {
-        *ret_error = errno;
-        close(fd);
-        return -1;
-    }
-    if (fd < 0)
-        *ret_error = errno;
-    return fd;
+    close(p->fd);
+    p->fd = -1; /* poll() passes it over */
 }
 
 static struct probe probe_begin(const char *host, guint number, const struct question *question,
                                 const struct address *address, struct tls *tls)
 {
+    const struct sockaddr *to = (const struct sockaddr *)&address->bytes;
     struct probe p = {.host = number, .address = *address, .question = question, .ready = !tls};
 
-    p.fd = probe_open_to(address, &p.error);
+    p.fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (p.fd < 0) {
+        p.error = errno;
+    } else if (connect(p.fd, to, address->length) != 0 && errno != EINPROGRESS) {
+        p.error = errno;
+        probe_end(&p);
+    }
     p.events = tls ? POLLOUT : POLLIN | POLLOUT;
     if (tls && p.fd >= 0)
         p.tls = tls_stream_new(tls, p.fd, host);
@@ -87,12 +85,6 @@ static void probe_open_host(GArray *probes, guint number, const char *host_port,
     }
     g_array_unref(addresses);
     g_free(host);
-}
-
-static void probe_end(struct probe *p)
-{
-    close(p->fd);
-    p->fd = -1; /* poll() passes it over */
 }
 
 static void probe_ask(struct probe *p)
@@ -125,8 +117,16 @@ static void probe_receive(struct probe *p)
         probe_end(p);
 }
 
-static void probe_shake_hands(struct probe *p)
+/* Does the next thing that events, of poll(), let it do. */
+static void probe_go_on(struct probe *p, short events)
 {
+    if (p->ready) {
+        if (!p->asked && (events & POLLOUT))
+            probe_ask(p);
+        else if (events & (POLLIN | POLLERR | POLLHUP))
+            probe_receive(p);
+        return;
+    }
     switch (tls_shake_hands(p->tls)) {
     case TLS_READS:
         p->events = POLLIN;
@@ -143,17 +143,6 @@ static void probe_shake_hands(struct probe *p)
         probe_end(p);
         break;
     }
-}
-
-/* Does the next thing that events, of poll(), let it do. */
-static void probe_step(struct probe *p, short events)
-{
-    if (!p->ready)
-        probe_shake_hands(p);
-    else if (!p->asked && (events & POLLOUT))
-        probe_ask(p);
-    else if (events & (POLLIN | POLLERR | POLLHUP))
-        probe_receive(p);
 }
 
 /* Waits for all probes that are open, and lets those that are ready go on. Returns whether any was
@@ -174,19 +163,11 @@ static bool probe_poll_once(GArray *probes, int timeout_ms)
     if (ready > 0) {
         for (guint i = 0; i < probes->len; i++) {
             if (fds[i].revents)
-                probe_step(&g_array_index(probes, struct probe, i), fds[i].revents);
+                probe_go_on(&g_array_index(probes, struct probe, i), fds[i].revents);
         }
     }
     g_free(fds);
     return open;
-}
-
-static bool probe_is_enough(const GArray *probes, bool (*enough)(const struct probe *))
-{
-    for (guint i = 0; enough && i < probes->len; i++)
-        if (enough(&g_array_index(probes, struct probe, i)))
-            return true;
-    return false;
 }
 
 /* Puts each question to each address of each host. Returns an array of struct probe, in that order.
@@ -203,9 +184,12 @@ static GArray *probe_ask_all(char *const *hosts, const struct question *question
         probe_open_host(probes, i, hosts[i], questions, count, tls);
     struct instant end_at = instant_add(clock_now(), patience_ms * CLOCK_MS);
     for (int64_t left; (left = instant_left(clock_now(), end_at)) > 0;) {
+        bool found = false;
         if (!probe_poll_once(probes, (int)(left / CLOCK_MS) + 1))
             break;
-        if (probe_is_enough(probes, enough)) {
+        for (guint i = 0; enough && !found && i < probes->len; i++)
+            found = enough(&g_array_index(probes, struct probe, i));
+        if (found) {
             const struct instant now = clock_now();
             const int64_t took = patience_ms * CLOCK_MS - instant_left(now, end_at);
             end_at = instant_add(now, MIN(took + OTHERS_MS * CLOCK_MS, instant_left(now, end_at)));
@@ -246,18 +230,6 @@ static void probe_explain(struct probe_tls *tls, const GArray *probes, char *con
     }
 }
 
-/* Whether any server has answered. With TLS 1.3 our handshake is over before a server looks at our
- * certificate, so only an answer shows that it was accepted. If it never is, libzookeeper's
- * handshake may wait for ever. */
-static bool probe_does_any_answer(const GArray *probes)
-{
-    bool any = false;
-
-    for (guint i = 0; i < probes->len; i++)
-        any |= g_array_index(probes, struct probe, i).length > 0;
-    return any;
-}
-
 /* ---- is that a ZooKeeper? ---- */
 
 bool probe_is_zookeeper(const char *answer)
@@ -269,16 +241,6 @@ bool probe_is_zookeeper(const char *answer)
 static bool probe_is_answered(const struct probe *p)
 {
     return p->length > 0 && probe_is_zookeeper(p->answer);
-}
-
-static bool probe_is_silent(const struct probe *p)
-{
-    return p->fd >= 0 && p->length == 0;
-}
-
-static bool probe_is_foreign(const struct probe *p)
-{
-    return (p->length > 0 && !probe_is_zookeeper(p->answer)) || tls_name_is_wrong(p->tls);
 }
 
 /* ---- why does it not serve? ---- */
@@ -360,9 +322,9 @@ static void probe_append_good(GString *good, const GArray *probes, struct probe_
         ret->answered |= probe_is_answered(&g_array_index(probes, struct probe, i));
     for (guint i = 0; i < probes->len; i++) {
         const struct probe *p = &g_array_index(probes, struct probe, i);
-        if (probe_is_foreign(p))
+        if ((p->length > 0 && !probe_is_zookeeper(p->answer)) || tls_name_is_wrong(p->tls))
             ret->foreign = true;
-        else if (ret->answered && probe_is_silent(p))
+        else if (ret->answered && p->fd >= 0 && p->length == 0)
             ret->silent = true;
         else
             names_append(good, &p->address);
@@ -374,10 +336,16 @@ char *probe_hosts(const char *hosts, struct probe_tls *tls, struct probe_found *
     char **list = g_strsplit(hosts, ",", -1);
     GArray *probes = probe_ask_all(list, &srvr, 1, probe_tls_of(tls), probe_is_answered);
     GString *good = g_string_new(NULL);
+    bool accepted = !tls;
 
     *ret = (struct probe_found){.trouble = probe_worst(probes), .named = probes->len > 0};
     probe_explain(tls, probes, list);
-    if (!tls || probe_does_any_answer(probes))
+    /* With TLS 1.3 our handshake is over before a server looks at our certificate, so only an
+     * answer shows that it was accepted. If it never is, libzookeeper's handshake may wait for
+     * ever. */
+    for (guint i = 0; i < probes->len; i++)
+        accepted |= g_array_index(probes, struct probe, i).length > 0;
+    if (accepted)
         probe_append_good(good, probes, ret);
     probe_free_all(probes);
     g_strfreev(list);

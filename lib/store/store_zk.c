@@ -3,7 +3,7 @@
  *   registry of ours, failed from there, and freed only when the library can call no more;
  * - a call racing with zookeeper_close() uses freed memory: the handle is touched under the
  *   monitor, or by the library's thread itself, and close takes it away under the monitor first;
- * - it resolves names at every turn of its loop: it gets addresses, and the resolution delay of -1;
+ * - it resolves names in each round of its loop: it gets addresses, and the resolution delay of -1;
  * - of an even number of addresses it tries every other one: it gets an odd one;
  * - it ends the process when it is refused one of its two threads: two are tried before;
  * - init and close block (DNS, a mute server): a connector thread of the store does both;
@@ -17,8 +17,8 @@
  * connection.
  *
  * The functions of the table store_zk are called with the monitor held. The functions that
- * libzookeeper calls take it, except for those that give it a name or a password. Those called
- * zk_servers_… ask servers, and are called without it.
+ * libzookeeper calls take it, except for those that give it a name or a password. The functions
+ * called zk_servers_… ask servers, and are called without it.
  */
 #ifdef HAVE_ZOO_TLS
 #define HAVE_OPENSSL_H 1
@@ -161,18 +161,6 @@ static bool socket_for_each(bool (*fn)(int fd, const void *data), const void *da
     return any;
 }
 
-/* Keeps the connection of zh, which has just been made, from programs that this process executes.
- * Stores the server's address in *ret, or zeros if it is not known. Libzookeeper's thread calls
- * this without the monitor held. */
-static void store_zk_keep_socket(zhandle_t *zh, struct address *ret)
-{
-    *ret = (struct address){.length = sizeof ret->bytes};
-    if (zookeeper_get_connected_host(zh, (struct sockaddr *)&ret->bytes, &ret->length))
-        socket_for_each(socket_mark, ret);
-    else
-        ret->length = 0;
-}
-
 bool store_zk_drop_stuck(const GArray *servers)
 {
     return socket_for_each(socket_drop, servers);
@@ -283,15 +271,6 @@ static void store_zk_fail_all(struct store *store)
         op->done = NULL;
         if (done)
             done(op->context, &gone);
-    }
-}
-
-/* Frees the requests that are left, when the library can call no more. */
-static void store_zk_free_all(struct store *store)
-{
-    for (GList *l = store->ops.head, *next; l; l = next) {
-        next = l->next;
-        store_zk_op_free(l->data);
     }
 }
 
@@ -497,16 +476,20 @@ static bool store_zk_to_fired(int type, enum store_fired *ret)
 
 /* The watcher of the session and of every node. All watches have this one pair of function and
  * context, so the library calls it once for each event, however many watches there are. The library
- * may call it before zookeeper_init() has returned the handle. */
+ * may call it before zookeeper_init() has returned the handle. A connection that has just been made
+ * is kept from programs that this process executes, without the monitor held. */
 static void store_zk_event(zhandle_t *zh, int type, int state, const char *path, void *context)
 {
     struct store *store = context;
     enum store_fired fired;
-    struct address server;
+    struct address server = {.length = sizeof server.bytes};
     const bool connected = type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
 
-    if (connected)
-        store_zk_keep_socket(zh, &server);
+    if (connected &&
+        zookeeper_get_connected_host(zh, (struct sockaddr *)&server.bytes, &server.length))
+        socket_for_each(socket_mark, &server);
+    else
+        server.length = 0;
     pthread_mutex_lock(store->sink.monitor);
     if (!store->closing && !store->over) {
         store->zh = zh;
@@ -542,53 +525,42 @@ static int store_zk_start_create(struct store *store, const struct store_request
                         store_zk_on_created, op);
 }
 
-static void store_zk_use_change(struct store *store, zoo_op_t *op, const struct store_change *c)
-{
-    switch (c->kind) {
-    case STORE_CREATE:
-        zoo_create_op_init(op, c->path, c->data, c->length, &store->acl, ZOO_PERSISTENT, NULL, 0);
-        break;
-    case STORE_SET:
-        zoo_set_op_init(op, c->path, c->data, c->length, c->version, NULL);
-        break;
-    case STORE_DELETE:
-        zoo_delete_op_init(op, c->path, c->version);
-        break;
-    default:
-        zoo_check_op_init(op, c->path, c->version);
-        break;
-    }
-}
-
 static int store_zk_start_multi(struct store *store, const struct store_request *r, struct op *op)
 {
     zoo_op_t *ops = g_new0(zoo_op_t, (gsize)r->count);
 
     op->count = r->count;
     op->results = g_new0(zoo_op_result_t, (gsize)r->count);
-    for (int i = 0; i < r->count; i++)
-        store_zk_use_change(store, &ops[i], &r->changes[i]);
+    for (int i = 0; i < r->count; i++) {
+        const struct store_change *c = &r->changes[i];
+        switch (c->kind) {
+        case STORE_CREATE:
+            zoo_create_op_init(&ops[i], c->path, c->data, c->length, &store->acl, ZOO_PERSISTENT,
+                               NULL, 0);
+            break;
+        case STORE_SET:
+            zoo_set_op_init(&ops[i], c->path, c->data, c->length, c->version, NULL);
+            break;
+        case STORE_DELETE:
+            zoo_delete_op_init(&ops[i], c->path, c->version);
+            break;
+        default:
+            zoo_check_op_init(&ops[i], c->path, c->version);
+            break;
+        }
+    }
     int rc = zoo_amulti(store->zh, r->count, ops, op->results, store_zk_on_multi, op);
     g_free(ops);
     return rc;
 }
 
-/* Removes all watches of the path, on the server too. If the handle was lent, it removes ours
- * alone, since the borrower may have one. The server then keeps its watch until that fires or the
- * connection ends. */
-static int store_zk_start_unwatch(struct store *store, const struct store_request *r, struct op *op)
+/* Hands a request to the library. Returns the library's code. */
+static int store_zk_start_request(struct store *store, const struct store_request *r, struct op *op)
 {
     const ZooWatcherType type = r->of_list ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
     /* The header asks for a pointer to the function pointer, the code wants the function. */
-    void_completion_t *done = (void_completion_t *)(uintptr_t)store_zk_on_void;
+    void_completion_t *removed = (void_completion_t *)(uintptr_t)store_zk_on_void;
 
-    if (store->lent)
-        return zoo_aremove_watches(store->zh, r->path, type, store_zk_event, store, 0, done, op);
-    return zoo_aremove_all_watches(store->zh, r->path, type, 0, done, op);
-}
-
-static int store_zk_start(struct store *store, const struct store_request *r, struct op *op)
-{
     switch (r->kind) {
     case STORE_CREATE:
         return store_zk_start_create(store, r, op);
@@ -606,7 +578,12 @@ static int store_zk_start(struct store *store, const struct store_request *r, st
     case STORE_SET:
         return zoo_aset(store->zh, r->path, r->data, r->length, r->version, store_zk_on_stat, op);
     case STORE_UNWATCH:
-        return store_zk_start_unwatch(store, r, op);
+        /* Removes all watches of the path, on the server too. If the handle was lent, it removes
+         * ours alone, since the borrower may have one. The server then keeps its watch until that
+         * fires or the connection ends. */
+        return store->lent ? zoo_aremove_watches(store->zh, r->path, type, store_zk_event, store, 0,
+                                                 removed, op)
+                           : zoo_aremove_all_watches(store->zh, r->path, type, 0, removed, op);
     case STORE_MULTI:
         return store_zk_start_multi(store, r, op);
     case STORE_STAT:
@@ -617,22 +594,17 @@ static int store_zk_start(struct store *store, const struct store_request *r, st
     return ZBADARGUMENTS;
 }
 
-/* Whether the library may be given a request of that kind. On an expired or refused handle
- * zoo_amulti() frees what it never set, so it is called only on one that is CONNECTED. Such a
- * handle needs another connection to become expired or refused. So this thread would have to stand
- * still inside the call for as long as that takes. */
-static bool store_zk_takes(const struct store *store, enum store_kind kind)
-{
-    return store->zh && !store->over &&
-           (kind != STORE_MULTI || zoo_state(store->zh) == ZOO_CONNECTED_STATE);
-}
-
+/* Takes a MULTI only if the handle is CONNECTED: on one that is expired or refused zoo_amulti()
+ * frees what it never set. A connected handle needs another connection to become expired or
+ * refused, so this thread would have to stand still in the call for as long as that takes. */
 static bool store_zk_submit(struct store *store, const struct store_request *request,
                             store_done done, void *context)
 {
     struct op *op;
 
-    if (!store_zk_takes(store, request->kind))
+    if (!store->zh || store->over)
+        return false;
+    if (request->kind == STORE_MULTI && zoo_state(store->zh) != ZOO_CONNECTED_STATE)
         return false;
     op = g_new0(struct op, 1);
     op->store = store;
@@ -642,7 +614,7 @@ static bool store_zk_submit(struct store *store, const struct store_request *req
     /* The completion unlinks op. It waits for the monitor, which the caller holds. */
     g_queue_push_tail_link(&store->ops, &op->link);
     xid_enter();
-    int rc = store_zk_start(store, request, op);
+    int rc = store_zk_start_request(store, request, op);
     xid_leave();
     if (rc == ZOK)
         return true;
@@ -667,16 +639,6 @@ static void store_zk_tell_trouble(struct store *store, enum store_trouble troubl
     if (!store->closing && store->sink.trouble)
         store->sink.trouble(store->sink.context, trouble);
     pthread_mutex_unlock(store->sink.monitor);
-}
-
-static void zk_servers_tell_hosts(struct store *store, const char *good)
-{
-    char *shown = path_show_hosts(store->hosts), *shown_good = path_show_hosts(good);
-
-    log_line(store->log, ZKL_LOG_WARN, "not-zookeeper", NULL, "of %s only %s are ZooKeeper servers",
-             shown, shown_good);
-    g_free(shown);
-    g_free(shown_good);
 }
 
 /* Fills in *tls for connections of our own. Reads the files each time, since certificates are
@@ -762,27 +724,10 @@ static char *zk_servers_resolve_all(const struct store *store)
 
 /* ---- a server that does not answer ---- */
 
-/* Ends the library's connections that have no answer, if any server serves. It asks the servers
- * that the ensemble names, too: one of them may be the one that serves, or that does not answer.
- * Returns whether a connection was ended. */
-static bool zk_servers_drop_stuck(struct store *store)
-{
-    struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
-    char *all = zk_servers_append_added(g_strdup(store->hosts), store);
-    const bool serves = !tls.why && probe_serves(all, used);
-    GArray *servers = serves ? zk_servers_find_all(all) : NULL;
-    const bool dropped = serves && store_zk_drop_stuck(servers);
-
-    store_zk_end_tls(store, &tls, false);
-    if (servers)
-        g_array_unref(servers);
-    g_free(all);
-    return dropped;
-}
-
 /* Called without a connection. If zh waits for a server that does not answer, while another server
- * answers, this makes zh go on to the next one. The caller holds the monitor, which is given up to
- * ask them.
+ * answers, this ends zh's connection, and zh goes on to the next server. The caller holds the
+ * monitor, which is given up to ask them. The servers that the ensemble names are asked, too: one
+ * of them may be the one that serves, or that does not answer.
  *
  * It drops as many connections as there are addresses, and then no more: if servers need so long to
  * answer, clients that begin again and again make it worse. The pauses begin anew, since a server
@@ -795,7 +740,15 @@ static void store_zk_pass_on(struct store *store, zhandle_t *zh)
     if (state <= 0 || state == ZOO_NOTCONNECTED_STATE || store->dropped >= store->servers)
         return;
     pthread_mutex_unlock(store->sink.monitor);
-    const bool dropped = zk_servers_drop_stuck(store);
+    struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
+    char *all = zk_servers_append_added(g_strdup(store->hosts), store);
+    const bool serves = !tls.why && probe_serves(all, used);
+    GArray *servers = serves ? zk_servers_find_all(all) : NULL;
+    const bool dropped = serves && store_zk_drop_stuck(servers);
+    store_zk_end_tls(store, &tls, false);
+    if (servers)
+        g_array_unref(servers);
+    g_free(all);
     pthread_mutex_lock(store->sink.monitor);
     store->dropped += dropped;
     if (dropped)
@@ -811,7 +764,7 @@ static void store_zk_pass_on(struct store *store, zhandle_t *zh)
 static char *zk_servers_find_hosts(struct store *store, enum store_event *ret, bool again)
 {
     struct probe_found found = {.named = true};
-    char *resolved = zk_servers_resolve_all(store); /* first: what changes since is found again */
+    char *resolved = zk_servers_resolve_all(store); /* a later change is found the next time */
     struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
     char *hosts = tls.why ? NULL : probe_hosts(store->hosts, used, &found);
 
@@ -825,8 +778,13 @@ static char *zk_servers_find_hosts(struct store *store, enum store_event *ret, b
         g_free(hosts);
         return NULL;
     }
-    if (found.foreign && !again)
-        zk_servers_tell_hosts(store, hosts);
+    if (found.foreign && !again) {
+        char *shown = path_show_hosts(store->hosts), *good = path_show_hosts(hosts);
+        log_line(store->log, ZKL_LOG_WARN, "not-zookeeper", NULL,
+                 "of %s only %s are ZooKeeper servers", shown, good);
+        g_free(shown);
+        g_free(good);
+    }
     g_free(store->resolved);
     store->resolved = resolved;
     store->silent = found.silent;
@@ -925,8 +883,8 @@ static void zk_servers_find_members(const char *config, GString *all, GString *v
 /* Returns which voters are tried beside the user's servers, own; NULL: none. A server that was not
  * asked yet must answer first, since libzookeeper does not survive an answer of another program,
  * and waits long for a silent server. known: the ensemble knows server, our own. */
-static char *zk_servers_choose(const struct store *store, const char *own, const char *voters,
-                               const char *server, bool known)
+static char *zk_servers_choose_voters(const struct store *store, const char *own,
+                                      const char *voters, const char *server, bool known)
 {
     GString *chosen = g_string_new(NULL), *asked = g_string_new(NULL);
     char **list = g_strsplit(voters, ",", -1);
@@ -946,39 +904,28 @@ static char *zk_servers_choose(const struct store *store, const char *own, const
     return g_string_free(chosen, chosen->len == 0);
 }
 
-/* Whether the ensemble knows the server, or knew it a while ago. A server that was removed goes on,
- * and tells of the servers that have taken its place. */
-static bool zk_servers_is_known(struct store *store, const char *members, const char *server)
-{
-    if (ensemble_knows(members, server)) {
-        g_free(store->members);
-        store->members = g_strdup(members);
-    }
-    return store->members && ensemble_knows(store->members, server);
-}
-
-/* Stores whether server strays: the user's list does not name it. But not if there is a connection
- * to another one since then. */
-static void zk_servers_note_strays(struct store *store, const struct address *server, bool strays)
-{
-    pthread_mutex_lock(store->sink.monitor);
-    if (server->length == store->server.length &&
-        memcmp(&server->bytes, &store->server.bytes, server->length) == 0)
-        store->strays = strays;
-    pthread_mutex_unlock(store->sink.monitor);
-}
-
 /* Decides which servers are added to the user's. Returns whether these are others than before. */
-static bool zk_servers_decide(struct store *store, const char *config, const struct address *server)
+static bool zk_servers_decide_added(struct store *store, const char *config,
+                                    const struct address *server)
 {
     GString *name = g_string_new(NULL), *all = g_string_new(NULL), *voters = g_string_new(NULL);
     char *own = zk_servers_resolve(store->hosts);
 
     names_append(name, server);
     zk_servers_find_members(config, all, voters);
-    zk_servers_note_strays(store, server, !ensemble_knows(own, name->str));
-    char *chosen = zk_servers_choose(store, own, voters->str, name->str,
-                                     zk_servers_is_known(store, all->str, name->str));
+    const bool strays = !ensemble_knows(own, name->str);
+    pthread_mutex_lock(store->sink.monitor);
+    if (server->length == store->server.length &&
+        memcmp(&server->bytes, &store->server.bytes, server->length) == 0)
+        store->strays = strays; /* there is no connection to another server since then */
+    pthread_mutex_unlock(store->sink.monitor);
+    if (ensemble_knows(all->str, name->str)) {
+        g_free(store->members);
+        store->members = g_strdup(all->str);
+    }
+    /* A server that was removed goes on, and tells of the servers that have taken its place. */
+    const bool known = store->members && ensemble_knows(store->members, name->str);
+    char *chosen = zk_servers_choose_voters(store, own, voters->str, name->str, known);
     const bool changed = g_strcmp0(store->added, chosen) != 0;
     g_free(store->added);
     store->added = chosen;
@@ -1000,7 +947,7 @@ static bool store_zk_follow_ensemble(struct store *store)
     if (!config)
         return false;
     pthread_mutex_unlock(store->sink.monitor);
-    const bool changed = zk_servers_decide(store, config, &server);
+    const bool changed = zk_servers_decide_added(store, config, &server);
     pthread_mutex_lock(store->sink.monitor);
     g_free(config);
     return changed;
@@ -1175,29 +1122,13 @@ static zhandle_t *store_zk_init(struct store *store, const char *hosts, watcher_
 
 /* ---- the connector: making the handle ---- */
 
-/* Takes the ACL of all nodes to be made from text, as in acl.h. */
-static void store_zk_use_acl(struct store *store, const char *text)
-{
-    GArray *entries = acl_parse(text);
-
-    store->acl_entries = entries;
-    store->acl.count = (int32_t)entries->len;
-    store->acl.data = g_new0(struct ACL, entries->len);
-    for (guint i = 0; i < entries->len; i++) {
-        const struct acl_entry *entry = &g_array_index(entries, struct acl_entry, i);
-        store->acl.data[i] = (struct ACL){entry->perms, {entry->scheme, entry->id}};
-    }
-}
-
-static void store_zk_drop_acl(struct store *store)
-{
-    g_free(store->acl.data);
-    g_array_unref(store->acl_entries);
-}
-
+/* Called when the library can call no more. */
 static void store_zk_free(struct store *store)
 {
-    store_zk_free_all(store);
+    for (GList *l = store->ops.head, *next; l; l = next) {
+        next = l->next;
+        store_zk_op_free(l->data);
+    }
     store_zk_end_log(store);
     g_free(store->resolved);
     g_free(store->newer);
@@ -1206,7 +1137,8 @@ static void store_zk_free(struct store *store)
     g_free(store->next_hosts);
     g_free(store->config);
     pthread_cond_destroy(&store->wake);
-    store_zk_drop_acl(store);
+    g_free(store->acl.data);
+    g_array_unref(store->acl_entries);
     g_free(store->hosts);
     store_zk_drop_credentials(store);
     store_zk_sasl_free(store->sasl);
@@ -1214,36 +1146,11 @@ static void store_zk_free(struct store *store)
     g_free(store);
 }
 
-static void store_zk_tell(struct store *store, enum store_event event)
-{
-    pthread_mutex_lock(store->sink.monitor);
-    if (!store->closing)
-        store->sink.event(store->sink.context, event, 0, 0);
-    pthread_mutex_unlock(store->sink.monitor);
-}
-
-static void store_zk_wait_retry(struct store *store)
-{
-    struct timespec until = clock_after_ms(RETRY_MS);
-
-    while (!store->closing && store_zk_wait(store, &until))
-        continue;
-}
-
-/* Waits until the library's thread begins to connect. Before, it converts the addresses, as
- * zookeeper_init() does; see names.h. */
-static void store_zk_wait_for_attempt(zhandle_t *zh)
-{
-    const struct timespec moment = {0, 50000};
-
-    for (int i = 0; i < ATTEMPT_LOOKS && zoo_state(zh) == ZOO_NOTCONNECTED_STATE; i++)
-        nanosleep(&moment, NULL);
-}
-
 /* Makes the handle. Blocks; the caller does not hold the monitor. If *ret is NULL, returns the
  * event that says why; STORE_EV_DOWN says nothing new. */
 static enum store_event store_zk_make_handle(struct store *store, zhandle_t **ret)
 {
+    const struct timespec moment = {0, 50000};
     enum store_event why;
     char *hosts = zk_servers_find_hosts(store, &why, false);
 
@@ -1256,12 +1163,17 @@ static enum store_event store_zk_make_handle(struct store *store, zhandle_t **re
         g_free(hosts);
         return STORE_EV_DOWN;
     }
-    store_zk_tell(store, STORE_EV_BEGIN);
+    pthread_mutex_lock(store->sink.monitor);
+    if (!store->closing)
+        store->sink.event(store->sink.context, STORE_EV_BEGIN, 0, 0);
+    pthread_mutex_unlock(store->sink.monitor);
     store->servers = names_count(hosts);
     names_begin();
     *ret = store_zk_init(store, hosts, store_zk_event);
-    if (*ret)
-        store_zk_wait_for_attempt(*ret);
+    /* Until the library's thread begins to connect, it converts the addresses, as zookeeper_init()
+     * does; see names.h. */
+    for (int i = 0; *ret && i < ATTEMPT_LOOKS && zoo_state(*ret) == ZOO_NOTCONNECTED_STATE; i++)
+        nanosleep(&moment, NULL);
     names_end();
     g_free(hosts);
     if (!*ret && probe_own_trouble() != TROUBLE_UNKNOWN)
@@ -1287,21 +1199,11 @@ static zhandle_t *store_zk_keep_trying(struct store *store)
         log_attempt(store->log);
         if (!store->closing && why != STORE_EV_DOWN)
             store->sink.event(store->sink.context, why, 0, 0);
-        store_zk_wait_retry(store);
+        const struct timespec until = clock_after_ms(RETRY_MS);
+        while (!store->closing && store_zk_wait(store, &until))
+            continue;
     }
     return zh;
-}
-
-/* Waits for the answers under way, before the close. zookeeper_close() waits for anything to read,
- * then closes the socket. With answers still unread that resets the connection, and the server may
- * never see the request to close the session. */
-static void store_zk_drain(struct store *store, zhandle_t *zh)
-{
-    struct timespec until = clock_after_ms(DRAIN_MS);
-
-    while (!g_queue_is_empty(&store->ops) && zoo_state(zh) == ZOO_CONNECTED_STATE &&
-           store_zk_wait(store, &until))
-        continue;
 }
 
 /* ---- the connector: without a connection, and with one ---- */
@@ -1321,13 +1223,6 @@ static bool store_zk_is_out(const struct store *store, unsigned connections)
     return store_zk_is_down(store) && store->connections == connections;
 }
 
-/* Tells the session if SASL has failed, which the library does not tell. */
-static void store_zk_check_sasl(struct store *store, zhandle_t *zh)
-{
-    if (store->sasl && zoo_state(zh) == ZOO_AUTH_FAILED_STATE)
-        store_zk_session_event(store, zh, ZOO_AUTH_FAILED_STATE);
-}
-
 bool store_zk_stays_down(struct store *store, zhandle_t *zh, unsigned connections, int ms)
 {
     if (zh && store->away && store->silent)
@@ -1336,8 +1231,9 @@ bool store_zk_stays_down(struct store *store, zhandle_t *zh, unsigned connection
         const struct timespec until = clock_after_ms(MIN(left, STUCK_LOOK_MS));
         while (store_zk_is_out(store, connections) && !store->heard && store_zk_wait(store, &until))
             continue;
-        if (zh && store_zk_is_down(store))
-            store_zk_check_sasl(store, zh);
+        /* The library does not tell that SASL has failed. */
+        if (zh && store_zk_is_down(store) && store->sasl && zoo_state(zh) == ZOO_AUTH_FAILED_STATE)
+            store_zk_session_event(store, zh, ZOO_AUTH_FAILED_STATE);
         if (zh && store_zk_is_down(store))
             store_zk_pass_on(store, zh);
         if (zh && store_zk_is_down(store) && store->heard)
@@ -1391,20 +1287,8 @@ static void store_zk_follow_news(struct store *store)
         store_zk_follow_names(store);
 }
 
-/* Waits until there is something to do, and does it once. The caller holds the monitor, which is
- * given up to wait. */
-static void store_zk_wait_for_news(struct store *store, zhandle_t *zh)
-{
-    if (store_zk_is_down(store))
-        store_zk_look_around(store, zh, store->timeout_ms / PROBES);
-    else if (store->up && store->heard)
-        store_zk_follow_news(store);
-    else
-        pthread_cond_wait(&store->wake, store->sink.monitor);
-}
-
 /* Runs the connector: it makes the handle, looks after it, and closes it. */
-static void *store_zk_keep(void *data)
+static void *store_zk_run_connector(void *data)
 {
     struct store *store = data;
     pthread_mutex_t *monitor = store->sink.monitor;
@@ -1419,13 +1303,24 @@ static void *store_zk_keep(void *data)
     }
     if (store_zk_is_down(store))
         store_zk_look_around(store, zh, LOOK_MS);
-    while (!store->closing)
-        store_zk_wait_for_news(store, zh);
+    while (!store->closing) {
+        if (store_zk_is_down(store))
+            store_zk_look_around(store, zh, store->timeout_ms / PROBES);
+        else if (store->up && store->heard)
+            store_zk_follow_news(store);
+        else
+            pthread_cond_wait(&store->wake, monitor);
+    }
     store->zh = NULL;
     while (store->borrowed > 0)
         pthread_cond_wait(&store->wake, monitor);
-    if (zh)
-        store_zk_drain(store, zh);
+    /* zookeeper_close() waits for anything to read, then closes the socket. With answers still
+     * unread that resets the connection, and the server may never see the request to close the
+     * session. So the answers under way are awaited before. */
+    const struct timespec until = clock_after_ms(DRAIN_MS);
+    while (zh && !g_queue_is_empty(&store->ops) && zoo_state(zh) == ZOO_CONNECTED_STATE &&
+           store_zk_wait(store, &until))
+        continue;
     pthread_mutex_unlock(monitor);
     xid_used();
     if (zh)
@@ -1450,29 +1345,32 @@ static bool store_zk_get_claim(struct store *store, struct store_claim *ret)
     return true;
 }
 
-static void store_zk_take_claim(struct store *store, const struct store_claim *given)
-{
-    store->claimed.client_id = given->id;
-    memcpy(store->claimed.passwd, given->password, STORE_PASSWORD);
-}
-
 static int store_zk_open(struct store **ret, const struct store_config *config,
                          const struct store_sink *sink)
 {
     struct store *store = g_new0(struct store, 1);
+    GArray *acl = acl_parse(config->acl);
 
     store->sink = *sink;
     store->log = config->log;
     store->hosts = g_strdup(config->hosts);
     store->credentials = config->credentials ? credentials_ref(config->credentials) : NULL;
     store->timeout_ms = config->timeout_ms;
-    if (config->claim)
-        store_zk_take_claim(store, config->claim);
+    if (config->claim) {
+        store->claimed.client_id = config->claim->id;
+        memcpy(store->claimed.passwd, config->claim->password, STORE_PASSWORD);
+    }
     store->sasl = store_zk_sasl_new(store->credentials);
     store->tls = tls_files_copy(config->tls);
-    store_zk_use_acl(store, config->acl);
+    store->acl_entries = acl;
+    store->acl.count = (int32_t)acl->len;
+    store->acl.data = g_new0(struct ACL, acl->len);
+    for (guint i = 0; i < acl->len; i++) {
+        const struct acl_entry *entry = &g_array_index(acl, struct acl_entry, i);
+        store->acl.data[i] = (struct ACL){entry->perms, {entry->scheme, entry->id}};
+    }
     thread_cond_init(&store->wake);
-    if (thread_start_detached(store_zk_keep, store) != 0) {
+    if (thread_start_detached(store_zk_run_connector, store) != 0) {
         store_zk_free(store);
         return -1;
     }

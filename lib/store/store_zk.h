@@ -15,7 +15,7 @@
 struct store {
     struct store_sink sink;
     struct log *log;                 /* NULL: none */
-    char *hosts;                     /* the user's list: the connector's */
+    char *hosts;                     /* the user's list; the connector alone uses it */
     struct credentials *credentials; /* NULL: the library has got them all */
     size_t given;                    /* how many credentials the library has got */
     struct tls_files tls;            /* .ca NULL: no TLS */
@@ -25,10 +25,10 @@ struct store {
     GArray *acl_entries;   /* of struct acl_entry: owns what acl points to */
     struct ACL_vector acl; /* of each node that it makes */
     zhandle_t *zh;         /* NULL before it is made and once closing */
-    char *resolved; /* the addresses of all names when servers were last found: the connector's */
-    char *added;    /* servers that the ensemble names, tried beside the user's; NULL: none. The
-                       connector uses it */
-    char *members;  /* the ensemble's servers when it last knew our server; NULL: none. Likewise */
+    /* The connector alone uses these three: */
+    char *resolved;   /* the addresses of all names when servers were last found */
+    char *added;      /* servers that the ensemble names, tried beside the user's; NULL: none */
+    char *members;    /* the ensemble's servers when it last knew our server; NULL: none */
     char *next_hosts; /* the list that the user has set since; NULL: none */
     char *config;     /* what the ensemble has said last; NULL: nothing */
     bool heard;       /* next_hosts or config is new, and the connector has not acted on it */

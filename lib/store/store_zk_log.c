@@ -19,30 +19,25 @@
 
 /* ---- what is done between attempts to connect ---- */
 
-/* Returns for how many ms to pause before libzookeeper tries all servers again. After this pause it
- * waits by itself for a sixtieth of its timeout. */
-static int64_t zk_log_pause_ms(struct store *store)
+/* Pauses before libzookeeper tries all servers again. After this pause it waits by itself for a
+ * sixtieth of its timeout. Newer servers end the pause. */
+static void zk_log_pause(struct store *store)
 {
     const struct store_sink *sink = &store->sink;
-    const int64_t left_ns = sink->left ? sink->left(sink->context) : 0;
-    const int timeout_ms = store->zh ? zoo_recv_timeout(store->zh) : store->timeout_ms;
     uint32_t chance;
 
+    pthread_mutex_lock(sink->monitor);
+    const int64_t left_ns = sink->left ? sink->left(sink->context) : 0;
+    const int timeout_ms = store->zh ? zoo_recv_timeout(store->zh) : store->timeout_ms;
     layout_random(&chance, sizeof chance);
-    return back_off_round(store->rounds, store->servers, left_ns / CLOCK_MS, timeout_ms, chance) -
-           timeout_ms / 60;
-}
-
-/* Pauses before the next round of attempts. Newer servers end the pause. */
-static void zk_log_tried_all(struct store *store)
-{
-    pthread_mutex_lock(store->sink.monitor);
-    const int64_t ms = zk_log_pause_ms(store);
+    const int64_t ms =
+        back_off_round(store->rounds, store->servers, left_ns / CLOCK_MS, timeout_ms, chance) -
+        timeout_ms / 60;
     const struct timespec until = clock_after_ms(ms);
     store->rounds++;
     while (ms > 0 && !store->newer && store_zk_is_down(store) && store_zk_wait(store, &until))
         continue;
-    pthread_mutex_unlock(store->sink.monitor);
+    pthread_mutex_unlock(sink->monitor);
 }
 
 /* Whether libzookeeper takes other servers without harm now. If it is connected, or has found that
@@ -57,7 +52,7 @@ static bool zk_log_takes_servers(zhandle_t *zh)
 
 /* Gives libzookeeper newer servers after one has failed. When it has tried all, it must not get
  * them: later versions (3.9.4) have the list locked there. */
-static void zk_log_failed(struct store *store)
+static void zk_log_give_newer(struct store *store)
 {
     pthread_mutex_lock(store->sink.monitor);
     zhandle_t *zh = store->zh; /* closing it waits for this thread */
@@ -90,19 +85,12 @@ static enum library_line zk_log_kind(const char *line)
     return LIBRARY_LINE;
 }
 
-/* What libzookeeper says as INFO is of its own work: a detail to those who ask what we do. */
+/* A line of libzookeeper's level INFO is about its own work: to users of ours it is a detail. */
 static zkl_log_level zk_log_level(const char *line)
 {
     return strstr(line, ":ZOO_ERROR@")  ? ZKL_LOG_ERROR
            : strstr(line, ":ZOO_WARN@") ? ZKL_LOG_WARN
                                         : ZKL_LOG_DEBUG;
-}
-
-/* Whether the line says that all servers were tried. zookeeper_interest() writes that line. There
- * the library's thread has no socket, and holds one lock at most, so it may be kept waiting. */
-static bool zk_log_has_tried_all(const char *line)
-{
-    return strstr(line, "@zookeeper_interest@") && strstr(line, ": Delaying connection");
 }
 
 static void zk_log_on_line(unsigned slot, const char *line)
@@ -113,10 +101,12 @@ static void zk_log_on_line(unsigned slot, const char *line)
     if (!store)
         return; /* a child uses its parent's handle */
     log_library(store->log, kind == LIBRARY_LINE ? zk_log_level(line) : ZKL_LOG_DEBUG, kind, line);
-    if (zk_log_has_tried_all(line))
-        zk_log_tried_all(store);
+    /* zookeeper_interest() writes this when all servers were tried. The library's thread has no
+     * socket there, and holds one lock at most, so it may wait. */
+    if (strstr(line, "@zookeeper_interest@") && strstr(line, ": Delaying connection"))
+        zk_log_pause(store);
     else if (kind == LIBRARY_FAILED)
-        zk_log_failed(store);
+        zk_log_give_newer(store);
 }
 
 /* clang-format off */

@@ -43,25 +43,19 @@ static void xid_burn(void)
     next = (next == UINT_MAX ? (unsigned)time(NULL) : next) + 1;
 }
 
-/* Uses up all numbers near those that are taken, unless another thread has. */
-static void xid_pass(void)
-{
-    pthread_rwlock_wrlock(&gate);
-    if (xid_is_near(next)) {
-        while (xid_is_near(next))
-            xid_burn();
-        for (int i = 0; i <= MARGIN; i++)
-            xid_burn();
-    }
-    pthread_rwlock_unlock(&gate);
-}
-
 void xid_enter(void)
 {
     pthread_rwlock_rdlock(&gate);
     if (xid_is_near(next)) {
+        /* Uses up all numbers near those that are taken, unless another thread has. */
         pthread_rwlock_unlock(&gate);
-        xid_pass();
+        pthread_rwlock_wrlock(&gate);
+        const bool near = xid_is_near(next);
+        while (xid_is_near(next))
+            xid_burn();
+        for (int i = 0; near && i <= MARGIN; i++)
+            xid_burn();
+        pthread_rwlock_unlock(&gate);
         pthread_rwlock_rdlock(&gate);
     }
     next++;

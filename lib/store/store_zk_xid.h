@@ -1,8 +1,8 @@
 /* The numbers of requests. libzookeeper has one counter of 32 bits for all handles of the process.
- * It begins with time(), when the library is loaded. The numbers -8 to -1 mean something else in an
- * answer: an event, a ping, credentials, watches. A request that gets one of them crashes the
- * process, is never answered, or ends the session for good. That is after some 2.5 billion
- * requests.
+ * The counter begins with time(), when the library is loaded. The numbers -8 to -1 mean something
+ * else in an answer: an event, a ping, credentials, watches. A request that gets one of them
+ * crashes the process, is never answered, or ends the session for good. A process gets there after
+ * some 2.5 billion requests.
  *
  * Nobody can read the counter, so we count along. When it comes near those numbers, one thread uses
  * them up, with a call that fails, and all requests wait for that moment. Requests on other handles

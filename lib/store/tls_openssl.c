@@ -19,16 +19,6 @@ struct tls_stream {
 
 /* ---- the files ---- */
 
-/* Returns the text of the oldest error of this thread's queue, and empties the queue. */
-static const char *first_error_text(void)
-{
-    const unsigned long error = ERR_get_error();
-    const char *text = ERR_reason_error_string(error);
-
-    ERR_clear_error();
-    return text ? text : "it is not in PEM";
-}
-
 /* Loads the files. Returns the name of the one that is wrong; NULL: none is. */
 static const char *load_files(SSL_CTX *context, const struct tls_files *files)
 {
@@ -57,7 +47,9 @@ struct tls *tls_new(const struct tls_files *files, char **ret_wrong)
     SSL_CTX_set_default_passwd_cb(context, no_passphrase);
     const char *wrong = load_files(context, files);
     if (wrong) {
-        *ret_wrong = g_strdup_printf("%s: %s", wrong, first_error_text());
+        const char *text = ERR_reason_error_string(ERR_get_error()); /* of the oldest error */
+        *ret_wrong = g_strdup_printf("%s: %s", wrong, text ? text : "it is not in PEM");
+        ERR_clear_error();
         SSL_CTX_free(context);
         return NULL;
     }
@@ -102,23 +94,20 @@ void tls_stream_free(struct tls_stream *stream)
     g_free(stream);
 }
 
-/* Whether reason number r of the SSL library is an alert from the server. */
-static bool is_alert(int r)
-{
-    return r >= SSL_AD_REASON_OFFSET && r < SSL_AD_REASON_OFFSET + 256;
-}
-
 /* Says why the stream failed; NULL: it had no connection. ready: the handshake was over. */
 static char *explain_failure(const SSL *ssl, bool ready, int ssl_error)
 {
     const long verified = SSL_get_verify_result(ssl);
     const unsigned long error = ERR_peek_error();
     const char *text = ERR_reason_error_string(error);
+    const int reason = ERR_GET_REASON(error);
+    const bool alert = ERR_GET_LIB(error) == ERR_LIB_SSL && reason >= SSL_AD_REASON_OFFSET &&
+                       reason < SSL_AD_REASON_OFFSET + 256;
 
     if (verified != X509_V_OK)
         return g_strdup_printf("its certificate is not accepted: %s",
                                X509_verify_cert_error_string(verified));
-    if (ERR_GET_LIB(error) == ERR_LIB_SSL && is_alert(ERR_GET_REASON(error)))
+    if (alert)
         return g_strdup_printf("it does not accept our certificate or our TLS: %s", text);
     if (ready)
         return g_strdup("it closed the connection, perhaps because of our certificate");
@@ -127,16 +116,12 @@ static char *explain_failure(const SSL *ssl, bool ready, int ssl_error)
     return NULL; /* no connection */
 }
 
-static bool is_wrong_name(long verified)
-{
-    return verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH;
-}
-
 /* Returns what comes after a call on the stream that returned result. If that is a failure, sets
  * .why. */
 static enum tls_step step_after(struct tls_stream *stream, int result)
 {
     const int error = SSL_get_error(stream->ssl, result);
+    const long verified = SSL_get_verify_result(stream->ssl);
 
     if (error == SSL_ERROR_WANT_READ)
         return TLS_READS;
@@ -144,7 +129,8 @@ static enum tls_step step_after(struct tls_stream *stream, int result)
         return TLS_WRITES;
     if (!stream->why)
         stream->why = explain_failure(stream->ssl, stream->ready, error);
-    stream->name_is_wrong = is_wrong_name(SSL_get_verify_result(stream->ssl));
+    stream->name_is_wrong =
+        verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH;
     ERR_clear_error();
     return TLS_FAILED;
 }
