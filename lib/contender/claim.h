@@ -20,8 +20,8 @@ struct claim {
                         and news() hears of the end when the node is gone */
 };
 
-/* Makes a contender by contender_enter(). When spec->news hears CONTENDER_ENDED, holder and tenure
- * are NULL. */
+/* Makes a contender by contender_enter(). When spec->news is told CONTENDER_ENDED, holder and
+ * tenure are NULL. */
 void claim_enter(struct claim *c, zkl_session *s, const struct contender_spec *spec,
                  claim_decided decided, void *context);
 

@@ -1,5 +1,7 @@
-/* All functions are called with the monitor held, but contender_on_loss_told(), which runs on the
- * callback thread. */
+/* The driver (lib/session/driver.h) gives events to the machine (recipes/attempt.h), and sends the
+ * requests that the machine asks for. All else that the machine decides is a verdict, which
+ * contender_on_verdict() carries out. All functions are called with the monitor held, but
+ * contender_on_loss_told(), which runs on the callback thread. */
 #include "contender.h"
 
 #include <stdlib.h>
@@ -70,7 +72,7 @@ static void admission_unuse(struct admission *a)
 
 /* ---- memory ---- */
 
-/* What few contenders need. Thousands may wait, and do without. */
+/* Members that few contenders need. Thousands may wait without them. */
 struct contender_extras {
     contender_news_fn news; /* NULL: nobody is told */
     char *odd_name; /* the own node's name, if it is not what the id and number make; or NULL */
@@ -81,21 +83,11 @@ struct contender_extras {
     bool by_deadline;    /* .deadline_link is in that list */
 };
 
-/* A contender of a semaphore. Those of a mutex do without .limit, since thousands may wait. */
+/* A contender of a semaphore. Contenders of a mutex have no .limit, since thousands may wait. */
 struct lease {
     struct contender contender;
     struct permit_limit *limit; /* an rc_box */
 };
-
-/* limit: of a semaphore, which gets one more reference; NULL: it is no semaphore. */
-static struct contender *contender_new(struct permit_limit *limit)
-{
-    if (!limit)
-        return g_new0(struct contender, 1);
-    struct lease *lease = g_new0(struct lease, 1);
-    lease->limit = g_rc_box_acquire(limit);
-    return &lease->contender;
-}
 
 /* Returns NULL if c is not a semaphore's. */
 static struct permit_limit *contender_limit(const struct contender *c)
@@ -105,18 +97,7 @@ static struct permit_limit *contender_limit(const struct contender *c)
     return has ? ((const struct lease *)c)->limit : NULL;
 }
 
-static void contender_free_extras(struct contender_extras *extras)
-{
-    if (!extras)
-        return;
-    g_free(extras->odd_name);
-    g_free(extras->why);
-    g_free(extras->touched);
-    g_free(extras);
-}
-
-/* A create whose answer was lost may still make a node of the present id. Such a node is looked for
- * and deleted. */
+/* Deletes the node that a create whose answer was lost may still make, with the present id. */
 static void contender_look_for_late(struct contender *c)
 {
     if (c->unsure > 0)
@@ -135,7 +116,12 @@ static void contender_free(struct driver *d)
     if (c->predecessor)
         g_rc_box_release(c->predecessor);
     g_free(c->old_id);
-    contender_free_extras(c->extras);
+    if (c->extras) {
+        g_free(c->extras->odd_name);
+        g_free(c->extras->why);
+        g_free(c->extras->touched);
+        g_free(c->extras);
+    }
     if (contender_limit(c))
         g_rc_box_release(contender_limit(c));
     g_free(c);
@@ -174,15 +160,6 @@ static char *contender_child_path(const struct contender *c, const char *name)
 static char *contender_new_name(const struct contender *c)
 {
     return layout_name(rule_kind(c->machine.rule), c->id, c->rank);
-}
-
-/* Returns the path for a create: the server appends the number. */
-static char *contender_new_node(const struct contender *c)
-{
-    char *name = contender_new_name(c), *path = contender_child_path(c, name);
-
-    g_free(name);
-    return path;
 }
 
 static char *contender_numbered(const struct contender *c, int32_t number)
@@ -273,31 +250,28 @@ static bool contender_is_own(const struct contender *c, const char *name)
     return name_has_id(name, strlen(name), c->id, strlen(c->id));
 }
 
-/* Whether the node has the id before the present one. */
+/* Whether the node has the former id of this contender. */
 static bool contender_is_old(const struct contender *c, const char *name)
 {
     return c->old_id && name_has_id(name, strlen(name), c->old_id, strlen(c->old_id));
 }
 
-static void contender_parse_child(const struct contender *c, const char *name, uint32_t id,
-                                  struct child *child)
-{
-    name_parse(name, strlen(name), child);
-    child->id = id;
-    child->own = contender_is_own(c, name);
-    child->old = contender_is_old(c, name);
-    if (rule_ignores(c->machine.rule, child->kind) &&
-        !rule_waits(child->rule, rule_kind(c->machine.rule)))
-        contender_log_unrelated(c, child, name);
-}
-
 /* Returns what the names of a list say, to be freed. */
-static struct child *contender_parse(const struct contender *c, const struct machine_event *ev)
+static struct child *contender_parse_list(const struct contender *c, const struct machine_event *ev)
 {
     struct child *children = g_new0(struct child, ev->count);
 
-    for (uint32_t i = 0; i < ev->count; i++)
-        contender_parse_child(c, ev->names[i], i, &children[i]);
+    for (uint32_t i = 0; i < ev->count; i++) {
+        struct child *child = &children[i];
+        const char *name = ev->names[i];
+        name_parse(name, strlen(name), child);
+        child->id = i;
+        child->own = contender_is_own(c, name);
+        child->old = contender_is_old(c, name);
+        if (rule_ignores(c->machine.rule, child->kind) &&
+            !rule_waits(child->rule, rule_kind(c->machine.rule)))
+            contender_log_unrelated(c, child, name);
+    }
     return children;
 }
 
@@ -355,25 +329,20 @@ static bool contender_is_unused(const struct machine_event *ev)
            observe_data(ev->data, ev->length, &token, &at);
 }
 
-/* Keeps what a read of the own node found, for the next touch. Somebody else may have written
- * there. */
-static void contender_keep_touched(struct contender *c, const struct machine_event *ev)
-{
-    struct contender_extras *extras = contender_get_extras(c);
-
-    g_free(extras->touched);
-    extras->touched = g_strndup(ev->data ? ev->data : "", ev->length);
-    extras->touched_length = (int)ev->length;
-}
-
+/* Fills in what the data of a node show. */
 static void contender_see_data(struct contender *c, const struct machine_event *ev,
                                struct attempt_moment *m)
 {
     switch (ev->node) {
     case ATTEMPT_OWN:
         m->asked = payload_asks(ev->data, ev->length, ev->version);
-        if (ev->slot == ATTEMPT_SLOT_TOUCH)
-            contender_keep_touched(c, ev);
+        /* a touch writes what stands there: another client may have written it */
+        if (ev->slot == ATTEMPT_SLOT_TOUCH) {
+            struct contender_extras *extras = contender_get_extras(c);
+            g_free(extras->touched);
+            extras->touched = g_strndup(ev->data ? ev->data : "", ev->length);
+            extras->touched_length = (int)ev->length;
+        }
         break;
     case ATTEMPT_HINT:
         m->hint = head_hint_read(ev->data, ev->length, contender_base(c->predecessor));
@@ -390,27 +359,21 @@ static void contender_see_data(struct contender *c, const struct machine_event *
     }
 }
 
-static void contender_see_created(struct contender *c, const struct machine_event *ev,
-                                  struct attempt_moment *m)
-{
-    c->unsure += ev->rc == STORE_UNKNOWN;
-    if (ev->rc == STORE_OK)
-        m->number = contender_set_node(c, contender_base(ev->names[0]));
-    else if (ev->rc == STORE_NONODE)
-        m->parents = path_count_above(c->admission->path);
-}
-
 /* Fills in what an answer shows. */
-static void contender_see(struct contender *c, const struct machine_event *ev,
-                          struct attempt_moment *m)
+static void contender_see_answer(struct contender *c, const struct machine_event *ev,
+                                 struct attempt_moment *m)
 {
     if (ev->verb == STORE_CREATE && ev->node == ATTEMPT_NEW) {
-        contender_see_created(c, ev, m);
+        c->unsure += ev->rc == STORE_UNKNOWN;
+        if (ev->rc == STORE_OK)
+            m->number = contender_set_node(c, contender_base(ev->names[0]));
+        else if (ev->rc == STORE_NONODE)
+            m->parents = path_count_above(c->admission->path);
     } else if (ev->verb == STORE_GET && ev->rc == STORE_OK) {
         contender_see_data(c, ev, m);
     } else if (ev->verb == STORE_LIST && ev->rc == STORE_OK) {
         m->hint = ev->length > 0 ? HINT_UNREAD : HINT_NONE;
-        m->children = contender_parse(c, ev);
+        m->children = contender_parse_list(c, ev);
     }
 }
 
@@ -428,7 +391,7 @@ static void contender_step(struct driver *d, const struct machine_event *ev,
                                .loss = d->session->ended};
 
     if (ev->kind == MACHINE_EV_ANSWER)
-        contender_see(c, ev, &m);
+        contender_see_answer(c, ev, &m);
     attempt_step(&c->machine, ev, &m, out);
     g_free((void *)(uintptr_t)m.children);
 }
@@ -438,6 +401,7 @@ static void contender_step(struct driver *d, const struct machine_event *ev,
 static char *contender_path(struct driver *d, unsigned node)
 {
     const struct contender *c = DRIVER_OWNER(d, struct contender);
+    char *name, *path;
 
     if (node >= ATTEMPT_OURS)
         return contender_listed_path(c, driver_heard_name(d, node - ATTEMPT_OURS), false);
@@ -448,7 +412,10 @@ static char *contender_path(struct driver *d, unsigned node)
     switch ((enum attempt_node)node) {
     case ATTEMPT_NEW:
     case ATTEMPT_QUORUM:
-        return contender_new_node(c);
+        name = contender_new_name(c);
+        path = contender_child_path(c, name);
+        g_free(name);
+        return path;
     case ATTEMPT_OWN:
         return contender_node(c);
     case ATTEMPT_PREDECESSOR:
@@ -458,48 +425,36 @@ static char *contender_path(struct driver *d, unsigned node)
     }
 }
 
-static char *contender_hint(const struct contender *c)
-{
-    char *name = contender_name(c), *hint = g_strconcat(HINT_WORDS, name, NULL);
-
-    g_free(name);
-    return hint;
-}
-
-/* Returns the data with which the directory is made; NULL: none. */
-static char *contender_limit_text(const struct contender *c)
-{
-    const struct permit_limit *limit = contender_limit(c);
-
-    return limit ? g_strdup_printf("%d", limit->zxid ? limit->value : limit->initial) : NULL;
-}
-
-static char *contender_text(const struct contender *c, unsigned node)
-{
-    switch ((enum attempt_node)node) {
-    case ATTEMPT_NEW:
-    case ATTEMPT_OWN:
-        return g_strdup(c->payload);
-    case ATTEMPT_DIRECTORY:
-        return contender_limit_text(c);
-    case ATTEMPT_HINT:
-        return contender_hint(c);
-    case ATTEMPT_LIMIT:
-        return g_strdup_printf("%d", contender_limit(c)->initial);
-    default:
-        return NULL;
-    }
-}
-
 static char *contender_data(struct driver *d, unsigned node, int *ret_length)
 {
     struct contender *c = DRIVER_OWNER(d, struct contender);
+    const struct permit_limit *limit = contender_limit(c);
+    char *text = NULL, *name;
 
     if (node == ATTEMPT_OWN && c->extras && c->extras->touched) {
         *ret_length = c->extras->touched_length;
         return g_steal_pointer(&c->extras->touched);
     }
-    char *text = contender_text(c, node);
+    switch ((enum attempt_node)node) {
+    case ATTEMPT_NEW:
+    case ATTEMPT_OWN:
+        text = g_strdup(c->payload);
+        break;
+    case ATTEMPT_DIRECTORY: /* the directory of a semaphore is made with the limit */
+        if (limit)
+            text = g_strdup_printf("%d", limit->zxid ? limit->value : limit->initial);
+        break;
+    case ATTEMPT_HINT:
+        name = contender_name(c);
+        text = g_strconcat(HINT_WORDS, name, NULL);
+        g_free(name);
+        break;
+    case ATTEMPT_LIMIT:
+        text = g_strdup_printf("%d", limit->initial);
+        break;
+    default:
+        break;
+    }
     if (text)
         *ret_length = (int)strlen(text);
     return text;
@@ -526,16 +481,6 @@ static int admission_compare(gconstpointer a, gconstpointer b, gpointer unused)
     return (int32_t)(x->arrival - y->arrival);
 }
 
-static void admission_add_unadmitted(struct contender *c)
-{
-    struct admission *a = c->admission;
-
-    if (!a->unadmitted)
-        a->unadmitted = g_sequence_new(NULL);
-    c->progress = UNADMITTED;
-    c->place = g_sequence_insert_sorted(a->unadmitted, c, admission_compare, NULL);
-}
-
 static void admission_remove_unadmitted(struct contender *c)
 {
     g_sequence_remove(c->place);
@@ -552,28 +497,9 @@ static struct contender *admission_oldest(const struct admission *a)
 
 /* ---- admission: entering ---- */
 
-/* Lets c join the contenders of the session. incarnation_warm() comes first, since it may open a
- * new session if nobody contends. */
-static void admission_begin(struct contender *c)
-{
-    incarnation_warm(contender_session(c));
-    driver_join(&c->driver, &c->admission->all->drivers.list);
-}
-
-static void admission_let_in(struct contender *c)
-{
-    admission_remove_unadmitted(c);
-    c->progress = ENTERING;
-    c->admission->entering++;
-    if (!c->driver.link.data)
-        admission_begin(c);
-    if (contender_limit(c))
-        contender_use_limit(c);
-    driver_hear(&c->driver, MACHINE_EV_BEGIN);
-}
-
-/* Admits contenders as long as there is room. If a create cannot be sent, its contender ends at
- * once and calls this function again: then it does nothing. */
+/* Admits contenders as long as there is room: each joins those of the session, and its machine
+ * begins. If a create cannot be sent, its contender ends at once and calls this function again:
+ * then it does nothing. */
 static void admission_admit(struct admission *a)
 {
     struct contender *c;
@@ -582,8 +508,19 @@ static void admission_admit(struct admission *a)
         return;
     a->admitting = true;
     a->users++;
-    while (a->entering < contender_entering_max && (c = admission_oldest(a)))
-        admission_let_in(c);
+    while (a->entering < contender_entering_max && (c = admission_oldest(a))) {
+        admission_remove_unadmitted(c);
+        c->progress = ENTERING;
+        a->entering++;
+        if (!c->driver.link.data) {
+            /* first, since it may open a new session if nobody contends */
+            incarnation_warm(contender_session(c));
+            driver_join(&c->driver, &a->all->drivers.list);
+        }
+        if (contender_limit(c))
+            contender_use_limit(c);
+        driver_hear(&c->driver, MACHINE_EV_BEGIN);
+    }
     a->admitting = false;
     admission_unuse(a);
 }
@@ -592,10 +529,15 @@ static void admission_admit(struct admission *a)
  * again. */
 static void admission_enter(struct contender *c)
 {
+    struct admission *a = c->admission;
+
     if (c->progress == ENTERING)
-        c->admission->entering--;
-    admission_add_unadmitted(c);
-    admission_admit(c->admission);
+        a->entering--;
+    if (!a->unadmitted)
+        a->unadmitted = g_sequence_new(NULL);
+    c->progress = UNADMITTED;
+    c->place = g_sequence_insert_sorted(a->unadmitted, c, admission_compare, NULL);
+    admission_admit(a);
 }
 
 /* Lets the next caller of c's handle enter. If that one fails at once, it lets in the caller after
@@ -610,8 +552,8 @@ static void admission_leave_queue(struct contender *c)
     q->left(q);
 }
 
-/* Whether the contender needs no more room: it has its place, or has ended. It may settle a create
- * for long; then it gives up its room, too. */
+/* Whether the contender needs no more room: it has its place, or has ended. A contender that leaves
+ * may take long to find out what became of its create, and needs no room for that. */
 static bool admission_is_through(const struct attempt *m)
 {
     return m->state == ST_WAITING || m->state == ST_CLAIMING || m->state == ST_HOLDING ||
@@ -619,7 +561,7 @@ static bool admission_is_through(const struct attempt *m)
 }
 
 /* Gives up c's room, after a step that has found its place. */
-static void admission_passed(struct contender *c)
+static void admission_give_up_room(struct contender *c)
 {
     if (c->progress != ENTERING || !admission_is_through(&c->machine))
         return;
@@ -630,20 +572,9 @@ static void admission_passed(struct contender *c)
     admission_admit(c->admission);
 }
 
-/* Removes c, whose attempt is over. The next caller enters first, so that the session never looks
- * unused. */
-static void admission_leave(struct contender *c)
-{
-    admission_leave_queue(c);
-    if (c->place)
-        admission_remove_unadmitted(c);
-    if (c->driver.link.data)
-        driver_leave(&c->driver, &c->admission->all->drivers.list);
-}
-
 /* ---- verdicts ---- */
 
-static void contender_tell(struct contender *c, enum contender_news news)
+static void contender_tell_news(struct contender *c, enum contender_news news)
 {
     contender_news_fn fn = c->extras ? c->extras->news : NULL;
 
@@ -651,13 +582,6 @@ static void contender_tell(struct contender *c, enum contender_news news)
         c->extras->news = NULL;
     if (fn)
         fn(c->context, news);
-}
-
-/* Takes the child of that name as the own node. A create whose answer was lost has made it. */
-static void contender_adopt(struct contender *c, const char *name)
-{
-    c->unsure -= c->unsure > 0;
-    contender_set_node(c, name);
 }
 
 static void contender_follow(struct contender *c, const char *name)
@@ -671,27 +595,13 @@ static void contender_follow(struct contender *c, const char *name)
     g_free(path);
 }
 
-/* Looks for a second node of this contender, if a create's answer was lost. Only a semaphore needs
- * that: a spare lease is a permit less for all, while a lock's waiters wait for its holder anyway.
- */
-static void contender_look_for_spare(struct contender *c)
-{
-    char *name;
-
-    if (c->unsure == 0 || c->machine.rule != RULE_LEASE)
-        return;
-    name = contender_name(c);
-    orphan_look_late(contender_session(c), c->admission->path, c->id, name);
-    g_free(name);
-}
-
-/* Sees to it that the holder hears at once if it is asked to give way, or was asked before. */
+/* Lets the holder be told at once if it is asked to give way, or was asked before. */
 static void contender_watch_own(struct contender *c)
 {
     driver_hear(&c->driver, ATTEMPT_EV_WATCH_OWN);
 }
 
-static const struct tenure_ops contender_keeps = {
+static const struct tenure_ops contender_tenure_ops = {
     .release = contender_release,
     .node_gone = contender_node_gone,
     .find_out = {[TENURE_WANTED] = contender_ask_others, [TENURE_ASKED] = contender_watch_own}};
@@ -709,26 +619,18 @@ static void contender_be_granted(struct contender *c)
     if (c->machine.number >= RULE_NUMBER_WARN)
         log_line(s->log, ZKL_LOG_WARN, "numbers-end", session_path(s, node),
                  "%s: the sequence numbers of its directory end at 2147483647", node);
-    c->tenure = tenure_new(s, &contender_keeps, c, node, c->payload, c->machine.token);
+    c->tenure = tenure_new(s, &contender_tenure_ops, c, node, c->payload, c->machine.token);
     g_free(node);
-    contender_look_for_spare(c);
+    /* A create whose answer was lost may have made a second node. A spare lease is a permit less
+     * for all, while a lock's waiters wait for its holder anyway. */
+    if (c->unsure > 0 && c->machine.rule == RULE_LEASE) {
+        char *name = contender_name(c);
+        orphan_look_late(s, c->admission->path, c->id, name);
+        g_free(name);
+    }
     if (c->machine.others == OTHERS_WAIT || (c->queue && !g_queue_is_empty(&c->queue->waiting)))
         grant_call(c->tenure, TENURE_WANTED);
     c->decided(c->context, tenure_ref(c->tenure), NULL);
-}
-
-/* Fails with ZKL_ELAYOUT. The text names the child, and is cut at the path: which child it is
- * matters more. */
-static void contender_fail_layout(struct contender *c, const char *incompatible)
-{
-    const char *path = session_path(contender_session(c), c->admission->path);
-    char *text = layout_refusal(incompatible);
-    zkl_error e;
-    int left = (int)(sizeof e.text - sizeof ": ") - (int)strlen(text);
-
-    error_fill(&e, ZKL_ELAYOUT, path, "%.*s: %s", MAX(left, 0), path, text);
-    g_free(text);
-    c->decided(c->context, NULL, &e);
 }
 
 /* Returns what the text says beside the path; NULL: what denial_fill() says of the code. */
@@ -770,16 +672,21 @@ static void contender_fail(struct contender *c, const struct machine_action *a)
     contender_forget(c);
     if (a->why == ATTEMPT_ABORTED) {
         c->decided(c->context, NULL, c->extras->why);
-        return;
+    } else if (a->why == ATTEMPT_LAYOUT) {
+        /* a text that is too long is cut at the path: which child it is matters more */
+        const char *path = session_path(contender_session(c), c->admission->path);
+        char *text = layout_refusal(driver_heard_name(&c->driver, a->node));
+        zkl_error e;
+        const int left = (int)(sizeof e.text - sizeof ": ") - (int)strlen(text);
+        error_fill(&e, ZKL_ELAYOUT, path, "%.*s: %s", MAX(left, 0), path, text);
+        g_free(text);
+        c->decided(c->context, NULL, &e);
+    } else {
+        const unsigned node = a->node >= ATTEMPT_PARENT ? a->node : ATTEMPT_DIRECTORY;
+        char *blamed = contender_path(&c->driver, node);
+        contender_fail_at(c, a->why, blamed);
+        g_free(blamed);
     }
-    if (a->why == ATTEMPT_LAYOUT) {
-        contender_fail_layout(c, driver_heard_name(&c->driver, a->node));
-        return;
-    }
-    char *blamed =
-        contender_path(&c->driver, a->node >= ATTEMPT_PARENT ? a->node : ATTEMPT_DIRECTORY);
-    contender_fail_at(c, a->why, blamed);
-    g_free(blamed);
 }
 
 static void contender_detach_tenure(struct contender *c)
@@ -803,7 +710,7 @@ static void contender_on_loss_told(void *data)
 }
 
 /* Tells the grant that it is lost. If no callback runs, the contender is released at once; the
- * machine hears that after this step, and ignores it if it is DONE. */
+ * machine gets that event after this step, and ignores it if it is DONE. */
 static void contender_tell_loss(struct contender *c, enum loss loss)
 {
     zkl_session *s = contender_session(c);
@@ -821,7 +728,7 @@ static void contender_tell_loss(struct contender *c, enum loss loss)
         contender_release(c);
     }
     contender_detach_tenure(c);
-    contender_tell(c, CONTENDER_ENDED);
+    contender_tell_news(c, CONTENDER_ENDED);
 }
 
 /* A node of ours may stand that cannot be listed. Logs that, and lets the session end as soon as
@@ -855,21 +762,6 @@ static enum contender_news contender_news_of(enum attempt_others others)
                                    : CONTENDER_UNKNOWN;
 }
 
-static void contender_tell_others(struct contender *c, enum attempt_others others)
-{
-    c->look_again = others == OTHERS_UNKNOWN;
-    if (others == OTHERS_WAIT)
-        contender_want(c);
-    contender_tell(c, contender_news_of(others));
-}
-
-static void contender_tell_asked(struct contender *c)
-{
-    if (c->tenure)
-        grant_call(c->tenure, TENURE_ASKED);
-    contender_tell(c, CONTENDER_ASKED);
-}
-
 static void contender_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct contender *c = DRIVER_OWNER(d, struct contender);
@@ -881,8 +773,9 @@ static void contender_on_verdict(struct driver *d, const struct machine_action *
     case ATTEMPT_FOLLOW:
         contender_follow(c, driver_heard_name(d, (unsigned)a->why));
         break;
-    case ATTEMPT_ADOPT:
-        contender_adopt(c, driver_heard_name(d, (unsigned)a->why));
+    case ATTEMPT_ADOPT: /* a create whose answer was lost has made that node */
+        c->unsure -= c->unsure > 0;
+        contender_set_node(c, driver_heard_name(d, (unsigned)a->why));
         break;
     case ATTEMPT_GRANT:
         contender_be_granted(c);
@@ -894,10 +787,15 @@ static void contender_on_verdict(struct driver *d, const struct machine_action *
         contender_tell_loss(c, (enum loss)a->why);
         break;
     case ATTEMPT_OTHERS:
-        contender_tell_others(c, (enum attempt_others)a->why);
+        c->look_again = a->why == OTHERS_UNKNOWN;
+        if (a->why == OTHERS_WAIT)
+            contender_want(c);
+        contender_tell_news(c, contender_news_of((enum attempt_others)a->why));
         break;
     case ATTEMPT_ASKED:
-        contender_tell_asked(c);
+        if (c->tenure)
+            grant_call(c->tenure, TENURE_ASKED);
+        contender_tell_news(c, CONTENDER_ASKED);
         break;
     case ATTEMPT_UNTOUCHED:
         contender_log_untouched(c);
@@ -918,18 +816,22 @@ static void contender_retire(struct contender *c)
 
     c->retired = true;
     contender_detach_tenure(c);
-    contender_tell(c, CONTENDER_ENDED);
+    contender_tell_news(c, CONTENDER_ENDED);
     incarnation_want_end_no_more(s, c->orphan);
     if (c->leaves)
         orphan_left(s);
-    admission_leave(c);
+    admission_leave_queue(c); /* the next caller enters first: the session never looks unused */
+    if (c->place)
+        admission_remove_unadmitted(c);
+    if (c->driver.link.data)
+        driver_leave(&c->driver, &c->admission->all->drivers.list);
     driver_unref(&c->driver);
     incarnation_retired(s);
 }
 
-/* Joins or leaves those that hear of each proof: holders, and contenders that need nothing but a
- * deadline, even while they read their own node again. The thousands that wait are not stepped for
- * each proof. */
+/* Adds c to those that are told of each proof, or removes it: holders, and contenders that need
+ * nothing but a deadline, even while they read their own node again. The thousands that wait are
+ * not stepped for each proof. */
 static void contender_update_by_deadline(struct contender *c)
 {
     const struct attempt *m = &c->machine;
@@ -949,29 +851,6 @@ static void contender_update_by_deadline(struct contender *c)
         incarnation_heat(contender_session(c));
 }
 
-static void contender_update_waits(struct contender *c)
-{
-    const bool waits = c->machine.state == ST_WAITING, news = waits && !c->waits;
-
-    c->waits = waits;
-    if (!news)
-        return;
-    PROBE(4, queued, c->admission->path, contender_session(c)->id, (const char *)c->id,
-          c->machine.number);
-    contender_tell(c, CONTENDER_WAITS);
-}
-
-/* Lets the contender and its watch share one copy of the path. */
-static void contender_share_predecessor(struct contender *c)
-{
-    char *path = driver_watch_path(&c->driver, ATTEMPT_PREDECESSOR);
-
-    if (!path || path == c->predecessor || strcmp(path, c->predecessor) != 0)
-        return;
-    g_rc_box_release(c->predecessor);
-    c->predecessor = g_rc_box_acquire(path);
-}
-
 static void contender_after_step(struct driver *d)
 {
     struct contender *c = DRIVER_OWNER(d, struct contender);
@@ -982,10 +861,21 @@ static void contender_after_step(struct driver *d)
     }
     if (c->machine.state == ST_DONE && !c->retired)
         contender_retire(c);
-    contender_share_predecessor(c);
-    contender_update_waits(c);
+    /* the contender and its watch share one copy of the path */
+    char *path = driver_watch_path(d, ATTEMPT_PREDECESSOR);
+    if (path && path != c->predecessor && strcmp(path, c->predecessor) == 0) {
+        g_rc_box_release(c->predecessor);
+        c->predecessor = g_rc_box_acquire(path);
+    }
+    const bool waited = c->waits;
+    c->waits = c->machine.state == ST_WAITING;
+    if (c->waits && !waited) {
+        PROBE(4, queued, c->admission->path, d->session->id, (const char *)c->id,
+              c->machine.number);
+        contender_tell_news(c, CONTENDER_WAITS);
+    }
     contender_update_by_deadline(c);
-    admission_passed(c);
+    admission_give_up_room(c);
 }
 
 static const struct driver_ops contender_driver = {.step = contender_step,
@@ -1001,8 +891,15 @@ static const struct driver_ops contender_driver = {.step = contender_step,
 void contender_enter(struct contender **ret, zkl_session *s, const struct contender_spec *spec,
                      contender_decided decided, void *context)
 {
-    struct contender *c = contender_new(spec->limit);
+    struct contender *c;
 
+    if (spec->limit) {
+        struct lease *lease = g_new0(struct lease, 1);
+        lease->limit = g_rc_box_acquire(spec->limit);
+        c = &lease->contender;
+    } else {
+        c = g_new0(struct contender, 1);
+    }
     *ret = c;
     driver_init(&c->driver, &contender_driver, s, STORE_PERSISTENT);
     c->admission = admission_use(contenders_of(s), spec->directory);
@@ -1040,7 +937,7 @@ int contender_ahead(const struct contender *c)
     return c->machine.ahead > 0 ? (int)c->machine.ahead : -1;
 }
 
-/* Inside a step of the contender, the machine hears this after that step. */
+/* The machine gets the event at once, or after the step in which it is. */
 void contender_abort(struct contender *c, int code, const char *text)
 {
     const char *path = session_path(contender_session(c), c->admission->path);
@@ -1133,12 +1030,6 @@ static void admission_for_all(struct contenders *all,
     g_list_free(admissions);
 }
 
-/* Admits nobody until admissions_open(). Before that, all contenders that enter again ask to. */
-static void admissions_close(struct contenders *all)
-{
-    all->admissions_closed = true;
-}
-
 static void admission_reopen(struct admission *a, const void *unused)
 {
     (void)unused;
@@ -1160,12 +1051,6 @@ static void admission_abort_unadmitted(struct admission *a, const void *why)
         contender_abort(c, e->code, e->text);
 }
 
-/* Aborts all that wait for admission. */
-static void admissions_abort(struct contenders *all, const zkl_error *why)
-{
-    admission_for_all(all, admission_abort_unadmitted, why);
-}
-
 /* ---- callers ---- */
 
 void callers_add(struct all_callers *all, struct callers *callers,
@@ -1183,17 +1068,6 @@ void callers_remove(struct callers *callers)
     if (all->next == &callers->link)
         all->next = callers->link.next;
     g_queue_unlink(&all->list, &callers->link);
-}
-
-/* Aborts the calls of each handle once. */
-static void callers_abort(struct all_callers *all, const zkl_error *why)
-{
-    all->next = all->list.head;
-    while (all->next) {
-        struct callers *callers = all->next->data;
-        all->next = all->next->next;
-        callers->abort(callers->context, why);
-    }
 }
 
 /* ---- what the session tells its contenders ---- */
@@ -1218,24 +1092,20 @@ static enum presence contenders_presence(const struct participant *p)
     return drivers_are_busy(p) ? PRESENCE_WAITS : PRESENCE_NONE;
 }
 
-static void contenders_on_extended(struct contender *c)
-{
-    if (c->look_again)
-        contender_ask_others(c);
-    contender_tell(c, CONTENDER_PROVED);
-}
-
 static void contenders_extend(struct driver *d, void *proved)
 {
     struct contender *c = DRIVER_OWNER(d, struct contender);
 
-    if (!c->tenure)
+    if (!c->tenure) {
         driver_hear(&c->driver, ATTEMPT_EV_EXTENDED);
-    else if (!grant_move_deadline(c->tenure, contender_session(c)->proofs.deadline,
-                                  *(bool *)proved))
+    } else if (!grant_move_deadline(c->tenure, contender_session(c)->proofs.deadline,
+                                    *(bool *)proved)) {
         driver_hear(&c->driver, ATTEMPT_EV_DEADLINE_PASSED);
-    else if (*(bool *)proved)
-        contenders_on_extended(c);
+    } else if (*(bool *)proved) {
+        if (c->look_again)
+            contender_ask_others(c);
+        contender_tell_news(c, CONTENDER_PROVED);
+    }
 }
 
 static void contenders_on_proved(struct participant *p)
@@ -1300,9 +1170,11 @@ static void contenders_renew(struct driver *d, void *unused)
 
 static void contenders_on_replaced(struct participant *p)
 {
-    admissions_close(contenders_of_participant(p));
-    drivers_for_all(&contenders_of_participant(p)->drivers.list, contenders_renew, NULL);
-    admissions_open(contenders_of_participant(p));
+    struct contenders *all = contenders_of_participant(p);
+
+    all->admissions_closed = true; /* nobody enters before all have asked to enter again */
+    drivers_for_all(&all->drivers.list, contenders_renew, NULL);
+    admissions_open(all);
 }
 
 static void contenders_end_one(struct driver *d, void *error)
@@ -1314,13 +1186,20 @@ static void contenders_end_one(struct driver *d, void *error)
     driver_hear(&c->driver, MACHINE_EV_OVER);
 }
 
+/* Ends the calls of each handle, then the contenders that wait for admission, then all others. */
 static void contenders_end_all(struct contenders *all, int code, const char *text)
 {
+    struct all_callers *callers = &all->callers;
     zkl_error error;
 
     error_fill(&error, code, NULL, "%s", text);
-    callers_abort(&all->callers, &error);
-    admissions_abort(all, &error);
+    callers->next = callers->list.head;
+    while (callers->next) {
+        struct callers *one = callers->next->data;
+        callers->next = callers->next->next;
+        one->abort(one->context, &error);
+    }
+    admission_for_all(all, admission_abort_unadmitted, &error);
     drivers_for_all(&all->drivers.list, contenders_end_one, &error);
 }
 

@@ -17,7 +17,7 @@ struct contender;
  * tenure. */
 typedef void (*contender_decided)(void *context, struct tenure *tenure, const zkl_error *error);
 
-/* What news() hears beside the decision. ENDED comes last. */
+/* What news() is told beside the decision. ENDED comes last. */
 enum contender_news {
     CONTENDER_WAITS,   /* before the decision: it begins to wait, as others are ahead */
     CONTENDER_ALONE,   /* nobody waits; if a contender comes, OTHERS is told */
@@ -60,9 +60,9 @@ struct contender_spec {
     bool try_only;
     bool hints;          /* it writes and reads the hints of long queues: head_hint.h */
     bool retains;        /* its handle retains, and its node's name says so */
-    bool watch_children; /* if it is alone when it enters, it hears of a contender that comes */
-    bool watch_own; /* it watches its node even if it watches the children: so it hears at once that
-                       it is asked to give way */
+    bool watch_children; /* if it is alone when it enters, it is told of a contender that comes */
+    bool watch_own; /* it watches its node even if it watches the children: so it learns at once
+                       that it is asked to give way */
     contender_news_fn news;        /* may be NULL */
     struct contender_queue *queue; /* NULL: none */
 };
@@ -97,15 +97,15 @@ void contender_want(struct contender *c);
  * answer. */
 void contender_ask_others(struct contender *c);
 
-/* Lets news() hear from now on what happens to the contender, with the context of decided(). If it
- * is set during CONTENDER_ENDED, news() hears that once more, when the node is deleted. */
+/* From now on news() is told what happens to the contender, with the context of decided(). If it is
+ * set during CONTENDER_ENDED, news() is told that once more, when the node is deleted. */
 void contender_set_news(struct contender *c, contender_news_fn news);
 
 /* For a contender that was granted: whether it had to wait, and what is known of others. */
 bool contender_has_waited(const struct contender *c);
 enum contender_news contender_others(const struct contender *c);
 
-/* idle: nobody uses what it holds. For such a holder no session is kept. */
+/* idle: nobody uses what it holds. The session is not kept alive for such a holder. */
 void contender_set_idle(struct contender *c, bool idle);
 
 /* Returns the contender that holds t; NULL: its hold has ended. */
@@ -125,8 +125,8 @@ void contender_node_gone(struct contender *c);
 
 /* ---- all of a session ---- */
 
-/* The callers that wait for acquisitions, by handle. They hear of the session's end before its
- * contenders do. If a contender heard of it first, its handle would let the next caller enter. */
+/* The callers that wait for acquisitions, by handle. They learn of the session's end before its
+ * contenders do. If a contender learned of it first, its handle would let the next caller enter. */
 struct all_callers {
     GQueue list; /* of struct callers */
     GList *next; /* the one that is told next; NULL: none */
@@ -141,14 +141,15 @@ struct callers {
 
 struct contenders {
     struct drivers drivers; /* of all contenders that were admitted and are not done */
-    GQueue by_deadline;     /* those that hear of the session's deadline */
+    GQueue by_deadline;     /* those that are told the session's deadline */
     struct all_callers callers;
     GQueue idle; /* the handles that hold a tenure which nobody uses, the longest idle first */
     GHashTable *admissions; /* path -> struct admission */
-    bool admissions_closed; /* while the contenders hear that the session has ended */
+    bool admissions_closed; /* while the contenders are told that the session has ended */
 };
 
-/* Returns the contenders of the session. From the first call on they hear what happens to it. */
+/* Returns the contenders of the session. From the first call on they are told what happens to it.
+ */
 struct contenders *contenders_of(zkl_session *s);
 
 /* Adds the callers of a handle, and removes them. They may be removed at any time, even while
@@ -157,7 +158,7 @@ void callers_add(struct all_callers *all, struct callers *callers,
                  void (*abort)(void *context, const zkl_error *why), void *context);
 void callers_remove(struct callers *callers);
 
-/* ---- the inside, for tests ---- */
+/* ---- the members, for tests ---- */
 
 enum { CONTENDER_ID_SIZE = 37 };
 
@@ -184,7 +185,7 @@ struct contender {
     bool retains : 1;      /* its handle retains */
     bool waits : 1;        /* CONTENDER_WAITS was told, and it still waits */
     bool retired : 1;
-    bool orphan : 1;     /* the session counts it in its wish to end (incarnation_want_end()) */
+    bool orphan : 1;     /* the session counts it (incarnation_want_end()) */
     bool leaves : 1;     /* the session counts it (orphan_leaves()) */
     bool idle : 1;       /* nobody uses what it holds */
     bool look_again : 1; /* the last look at others found nothing out */

@@ -2,14 +2,14 @@
  * it. At most one way to a term is under way: a campaign, or a candidacy, which campaigns again and
  * again.
  *
- * A candidacy hears of the end of a term as any holder of a grant does, on the callback thread. So
+ * A candidacy is told the end of a term as any holder of a grant does, on the callback thread. So
  * the next campaign begins, and the node of a lost term is deleted, after the user's callback has
  * returned. An observer asks who is first, watches that candidate and what it proclaims, and asks
  * again when any of this changes. recipes/candidacy.h and observe.h decide.
  *
- * The monitor guards all that is not set at the start. The functions of the interface, what the
- * callback thread runs, what takes the monitor and what checks arguments before is called without
- * it. All others are called with it held. */
+ * The monitor guards all members that are not set at the start. Functions of the interface, those
+ * that the callback thread runs, and those that take the monitor, or check arguments before, are
+ * called without it. All others are called with it held. */
 #include <stdio.h>
 #include <string.h>
 
@@ -139,14 +139,6 @@ struct campaign {
     zkl_acquired_fn fn;
     void *data;
 };
-
-static void election_abort_campaign(struct campaign *c, int code, const char *text)
-{
-    const char *path = election_path(c->election);
-
-    error_fill(&c->end, code, path, "%s: %s", path, text);
-    op_abort(c->op, code, text);
-}
 
 static int election_begin_campaign(struct campaign *c, int64_t timeout_ms, zkl_acquired_fn done)
 {
@@ -542,14 +534,6 @@ static void candidacy_forget(struct election_candidacy *c)
     c->grant = NULL;
 }
 
-static void candidacy_begin_term(struct election_candidacy *c)
-{
-    election_set_grant(c->election, c->grant);
-    candidacy_push(c, ZKL_ELECTION_LEADING, c->grant, NULL);
-    driver_ref(&c->driver);
-    grant_watch(c->grant, candidacy_on_change, c);
-}
-
 static zkl_error candidacy_error(const struct election_candidacy *c, enum candidacy_cause cause)
 {
     static const int codes[] = {
@@ -597,7 +581,10 @@ static void candidacy_on_verdict(struct driver *d, const struct machine_action *
         candidacy_forget(c);
         break;
     case CANDIDACY_LEAD:
-        candidacy_begin_term(c);
+        election_set_grant(c->election, c->grant);
+        candidacy_push(c, ZKL_ELECTION_LEADING, c->grant, NULL);
+        driver_ref(d); /* until candidacy_on_change() is told the end */
+        grant_watch(c->grant, candidacy_on_change, c);
         break;
     case CANDIDACY_RESIGN:
         c->answer = grant_give_back(c->grant, false) ? 0 : ZKL_ELOST;
@@ -675,12 +662,19 @@ static int candidacy_answer(struct election_candidacy *c, unsigned kind, bool cl
     return answer;
 }
 
-/* Makes the candidacy, and begins its first attempt. */
-static void candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
+/* ---- a started election ---- */
+
+/* Makes the candidacy, and begins its first attempt. Returns 0 or a code. */
+static int election_begin_candidacy(zkl_election *e, zkl_election_fn fn, void *data)
 {
     const zkl_election_options *o = &e->options;
-    struct election_candidacy *c = g_new0(struct election_candidacy, 1);
 
+    if (e->session->closing)
+        return ZKL_ECLOSED;
+    if (e->candidacy || e->campaign || election_leads(e))
+        return ZKL_EBUSY;
+    election_forget(e);
+    struct election_candidacy *c = g_new0(struct election_candidacy, 1);
     c->election = e;
     c->fn = fn;
     c->data = data;
@@ -690,30 +684,6 @@ static void candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
     e->refs++;
     e->candidacy = c;
     driver_hear(&c->driver, MACHINE_EV_BEGIN);
-}
-
-/* Fills in .candidacy, and .ahead if it is known. */
-static void candidacy_describe(const struct election_candidacy *c, zkl_election_status *ret)
-{
-    const enum candidacy_state state = c->machine.state;
-
-    ret->candidacy = state == CANDIDACY_PAUSED ? ZKL_CANDIDACY_PAUSED : ZKL_CANDIDACY_QUEUED;
-    if (c->contender)
-        ret->ahead = contender_ahead(c->contender);
-    else if (state == CANDIDACY_CHECKING || state == CANDIDACY_PASSING)
-        ret->ahead = 0;
-}
-
-/* ---- a started election ---- */
-
-static int election_begin_candidacy(zkl_election *e, zkl_election_fn fn, void *data)
-{
-    if (e->session->closing)
-        return ZKL_ECLOSED;
-    if (e->candidacy || e->campaign || election_leads(e))
-        return ZKL_EBUSY;
-    election_forget(e);
-    candidacy_begin(e, fn, data);
     return 0;
 }
 
@@ -752,7 +722,8 @@ static int election_stop_candidacy(zkl_election *e, bool closed)
     return candidacy_answer(c, MACHINE_EV_STOP, closed, 0);
 }
 
-/* Gives the term back. The user hears of its end as of any, and the next campaign follows. */
+/* Gives the term back. The user is told its end as that of any term, and the next campaign
+ * follows. */
 int zkl_election_yield(zkl_election *e)
 {
     int code = election_check(e, true);
@@ -888,39 +859,24 @@ static bool observer_is_used_up(const char *name)
     return rule_exhausted(child.number);
 }
 
-static bool observer_same_bytes(GBytes *a, GBytes *b)
-{
-    return a && b ? g_bytes_equal(a, b) : a == b;
-}
-
-static void observer_keep_proclaimed(struct observer *o, const struct machine_event *ev)
+/* Stores what an answer shows: what was proclaimed, who is first, and the id of that candidate. */
+static void observer_store_answer(struct observer *o, const struct machine_event *ev)
 {
     const char *data = ev->data ? ev->data : "";
     uint64_t token;
-    size_t at;
+    size_t at, length;
 
-    g_clear_pointer(&o->proclaimed, g_bytes_unref);
-    if (ev->rc == STORE_OK && observe_data(data, ev->length, &token, &at))
-        o->proclaimed = g_bytes_new(data + at, ev->length - at);
-}
-
-static void observer_keep_id(struct observer *o, const struct machine_event *ev)
-{
-    const size_t length = payload_of_child(o->node, ev->data, ev->length, ev->version);
-
-    g_free(o->id);
-    o->id = g_utf8_make_valid(ev->data ? ev->data : "", (gssize)length);
-}
-
-static void observer_keep(struct observer *o, const struct machine_event *ev)
-{
     if (ev->node == OBSERVING_DATA && (ev->rc == STORE_OK || ev->rc == STORE_NONODE)) {
-        observer_keep_proclaimed(o, ev);
+        g_clear_pointer(&o->proclaimed, g_bytes_unref);
+        if (ev->rc == STORE_OK && observe_data(data, ev->length, &token, &at))
+            o->proclaimed = g_bytes_new(data + at, ev->length - at);
     } else if (ev->verb == STORE_LIST && ev->rc == STORE_OK) {
         g_free(o->first);
         o->first = g_strdup(queue_first(ev->names, (int)ev->count, o->rule));
     } else if (ev->node == OBSERVING_FIRST && ev->rc == STORE_OK) {
-        observer_keep_id(o, ev);
+        length = payload_of_child(o->node, ev->data, ev->length, ev->version);
+        g_free(o->id);
+        o->id = g_utf8_make_valid(data, (gssize)length);
     }
 }
 
@@ -930,15 +886,17 @@ static void observer_step(struct driver *d, const struct machine_event *ev,
     struct observer *o = observer_of(d);
 
     if (ev->kind == MACHINE_EV_ANSWER)
-        observer_keep(o, ev);
-    const struct observing_moment moment = {
-        .children = children_watch_moment(&o->watch),
-        .patience = session_patience_ms(o->watch.session) * CLOCK_MS,
-        .some = o->first != NULL,
-        .used_up = o->first && observer_is_used_up(o->first),
-        .other_node = g_strcmp0(o->node, o->told_node) != 0,
-        .told_any = o->told_data != NULL,
-        .same = observer_same_bytes(o->proclaimed, o->told_data)};
+        observer_store_answer(o, ev);
+    const bool same = o->proclaimed && o->told_data ? g_bytes_equal(o->proclaimed, o->told_data)
+                                                    : o->proclaimed == o->told_data;
+    const struct observing_moment moment = {.children = children_watch_moment(&o->watch),
+                                            .patience =
+                                                session_patience_ms(o->watch.session) * CLOCK_MS,
+                                            .some = o->first != NULL,
+                                            .used_up = o->first && observer_is_used_up(o->first),
+                                            .other_node = g_strcmp0(o->node, o->told_node) != 0,
+                                            .told_any = o->told_data != NULL,
+                                            .same = same};
 
     observing_step(&o->machine, ev, &moment, out);
 }
@@ -969,26 +927,6 @@ static const struct children_watch_kind observer_kind = {
     .doing = "looking for the leader",
     .free = observer_free};
 
-/* Makes an observer of the candidates of that rule. children_watch_begin() comes next. */
-static struct children_watch *observer_new(zkl_session *s, const char *directory, enum rule rule,
-                                           zkl_leader_fn fn, void *data, GQueue *list)
-{
-    struct observer *o = g_new0(struct observer, 1);
-
-    o->rule = rule;
-    o->fn = fn;
-    o->data = data;
-    children_watch_init(&o->watch, s, directory, &observer_kind, list);
-    return &o->watch;
-}
-
-/* Makes the observers accept older data, since the servers' data have gone back. */
-static void observer_rewind_all(GQueue *observers)
-{
-    for (GList *l = observers->head; l; l = l->next)
-        observing_rewind(&((struct observer *)children_watch_of(l->data))->machine);
-}
-
 /* ---- the leader: asked for once, and observed ---- */
 
 static int election_copy_leader(const zkl_election *e, const zkl_contender *leader, char *buf,
@@ -1007,24 +945,6 @@ static int election_copy_leader(const zkl_election *e, const zkl_contender *lead
     return 0;
 }
 
-/* Takes a reference: the user may free the election while the queue is read. */
-static void election_hold(zkl_election *e)
-{
-    session_lock(e->session);
-    e->refs++;
-    session_unlock(e->session);
-}
-
-static void election_let_go(zkl_election *e)
-{
-    zkl_session *s = session_ref(e->session);
-
-    session_lock(s);
-    election_unref(e);
-    session_unlock(s);
-    session_unref(s);
-}
-
 int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_token)
 {
     int code = election_check(e, false);
@@ -1032,16 +952,23 @@ int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_t
 
     if (code)
         return code;
+    zkl_session *s = e->session;
     const struct queue_wish wish = {.first = e->rule};
     if (!buf && size > 0)
         return error_set(ZKL_EINVAL, election_path(e), "zkl_election_leader: buf is NULL");
-    election_hold(e);
-    code = queue_read(&queue, e->session, e->directory, &wish, 0);
+    session_lock(s);
+    e->refs++; /* the user may free the election while the queue is read */
+    session_unlock(s);
+    code = queue_read(&queue, s, e->directory, &wish, 0);
     if (code == 0) {
         code = election_copy_leader(e, zkl_queue_get(queue, 0), buf, size, ret_token);
         zkl_queue_free(queue);
     }
-    election_let_go(e);
+    session_ref(s); /* the election may have the last reference */
+    session_lock(s);
+    election_unref(e);
+    session_unlock(s);
+    session_unref(s);
     return code;
 }
 
@@ -1057,11 +984,14 @@ int zkl_election_watch(zkl_watch **ret, zkl_election *e, zkl_leader_fn fn, void 
     if (e->session->closing) {
         code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
     } else {
-        struct children_watch *o =
-            observer_new(e->session, e->directory, e->rule, fn, data, &e->observers);
+        struct observer *o = g_new0(struct observer, 1);
+        o->rule = e->rule;
+        o->fn = fn;
+        o->data = data;
+        children_watch_init(&o->watch, e->session, e->directory, &observer_kind, &e->observers);
         if (ret)
-            *ret = children_watch_handle(o);
-        children_watch_begin(o);
+            *ret = children_watch_handle(&o->watch);
+        children_watch_begin(&o->watch);
     }
     session_unlock(e->session);
     return code;
@@ -1080,10 +1010,14 @@ static void election_list_on_up(struct participant *p)
         drivers_hear(&((zkl_election *)l->data)->observers, MACHINE_EV_BEGIN);
 }
 
+/* Makes the observers accept older data, since the servers' data have gone back. */
 static void election_list_on_rewound(struct participant *p)
 {
-    for (GList *l = ((struct election_list *)p)->list.head; l; l = l->next)
-        observer_rewind_all(&((zkl_election *)l->data)->observers);
+    for (GList *l = ((struct election_list *)p)->list.head; l; l = l->next) {
+        const zkl_election *e = l->data;
+        for (GList *o = e->observers.head; o; o = o->next)
+            observing_rewind(&observer_of(o->data)->machine);
+    }
 }
 
 static void election_list_on_replaced(struct participant *p)
@@ -1098,7 +1032,7 @@ static void election_list_on_refused(struct participant *p)
         election_tell_session(l->data, true);
 }
 
-/* Ends the candidacies and observers. Campaigns hear from their contenders that the session is
+/* Ends the candidacies and observers. Campaigns are told by their contenders that the session is
  * closed. */
 static void election_list_on_closed(struct participant *p)
 {
@@ -1119,7 +1053,7 @@ static const struct participant_ops participant = {
 
 static GQueue *election_list_of(zkl_session *s)
 {
-    contenders_of(s); /* the contenders join the session first, so campaigns hear of its end before
+    contenders_of(s); /* the contenders join the session first, so campaigns are told its end before
                          their elections do */
     return &((struct election_list *)participant_of(s, &participant, sizeof(struct election_list)))
                 ->list;
@@ -1203,12 +1137,14 @@ int zkl_election_new(zkl_election **ret, zkl_session *s, const char *path, const
  * ZKL_EPERM if there was neither. */
 static int election_give_up(zkl_election *e, int code, const char *text)
 {
+    const char *path = election_path(e);
     int answer = ZKL_EPERM;
 
     if (e->candidacy)
         answer = election_stop_candidacy(e, false);
     if (e->campaign) {
-        election_abort_campaign(e->campaign, code, text);
+        error_fill(&e->campaign->end, code, path, "%s: %s", path, text);
+        op_abort(e->campaign->op, code, text);
         answer = 0;
     }
     if (e->grant) {
@@ -1259,14 +1195,21 @@ void zkl_election_free(zkl_election *e)
 
 static void election_describe(const zkl_election *e, zkl_election_status *ret)
 {
+    const struct election_candidacy *c = e->candidacy;
+
     ret->ahead = -1;
     ret->terms = e->terms;
     ret->last = e->last;
     if (election_leads(e)) {
         ret->candidacy = ZKL_CANDIDACY_LEADING;
         ret->token = zkl_grant_token(e->grant);
-    } else if (e->candidacy) {
-        candidacy_describe(e->candidacy, ret);
+    } else if (c) {
+        const enum candidacy_state state = c->machine.state;
+        ret->candidacy = state == CANDIDACY_PAUSED ? ZKL_CANDIDACY_PAUSED : ZKL_CANDIDACY_QUEUED;
+        if (c->contender)
+            ret->ahead = contender_ahead(c->contender);
+        else if (state == CANDIDACY_CHECKING || state == CANDIDACY_PASSING)
+            ret->ahead = 0;
     } else if (e->campaign) {
         ret->candidacy = ZKL_CANDIDACY_QUEUED;
         ret->ahead = op_ahead(e->campaign->op);

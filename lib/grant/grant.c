@@ -16,7 +16,7 @@
 struct zkl_grant {
     atomic_int refs;
     unsigned generation;
-    atomic_uint end; /* grant_pack_end(); 0: it has not ended */
+    atomic_uint end; /* its final state, and above STATE_BITS the loss; 0: it has not ended */
     uint32_t count;  /* of .tenures */
     zkl_session *session;
     uint64_t number; /* zkl_grant_turn(): which turn on its tenure it is; 0: it is none */
@@ -38,12 +38,7 @@ struct zkl_grant {
 
 /* ---- what a user reads of it ---- */
 
-enum { STATE_BITS = 2 }; /* of .end, below the loss */
-
-static unsigned grant_pack_end(zkl_state state, zkl_loss loss)
-{
-    return (unsigned)loss << STATE_BITS | (unsigned)state;
-}
+enum { STATE_BITS = 2 }; /* of .end: its lowest ones */
 
 static zkl_state grant_end_state(unsigned end)
 {
@@ -59,7 +54,7 @@ static unsigned grant_load_end(const zkl_grant *g)
 static unsigned grant_set_end(const zkl_grant *g, zkl_state state, zkl_loss loss)
 {
     unsigned before = 0;
-    const unsigned end = grant_pack_end(state, loss);
+    const unsigned end = (unsigned)loss << STATE_BITS | (unsigned)state;
 
     atomic_compare_exchange_strong(&((zkl_grant *)(uintptr_t)g)->end, &before, end);
     return before ? before : end;
@@ -306,22 +301,16 @@ void grant_set_slots(zkl_grant *g, const int32_t *slots, uint32_t count)
 
 /* ---- turns ---- */
 
-/* Whether a function of the user's is registered that was not called for the last time yet. */
-static bool grant_is_listened_to(const zkl_grant *g)
-{
-    guint count = g->watchers->len;
-
-    for (int call = 0; call < TENURE_CALLS; call++)
-        count += g->callees[call] ? g->callees[call]->len : 0;
-    return count > 0;
-}
-
 /* Whether g can serve the next turn on t: it is a grant on t, the caller has the only reference,
  * and the user has no function registered. */
 static bool grant_is_reusable(const zkl_grant *g, const struct tenure *t)
 {
-    return g && g->tenures[0] == t && atomic_load(&((zkl_grant *)(uintptr_t)g)->refs) == 1 &&
-           !grant_is_listened_to(g);
+    if (!g || g->tenures[0] != t || atomic_load(&((zkl_grant *)(uintptr_t)g)->refs) != 1)
+        return false;
+    guint registered = g->watchers->len;
+    for (int call = 0; call < TENURE_CALLS; call++)
+        registered += g->callees[call] ? g->callees[call]->len : 0;
+    return registered == 0;
 }
 
 zkl_grant *grant_new_turn(struct tenure *t, zkl_grant *spare, uint64_t number,
@@ -354,29 +343,9 @@ void grant_began(zkl_grant *g, struct stats_path *at, int64_t wait_ns, int64_t n
     PROBE(4, granted, grant_full_node(g), grant_session_id(g), grant_token(g), wait_ns);
 }
 
-/* Counts that the user gave the grant back at now, CLOCK_BOOTTIME ns. */
-static void grant_count_release(zkl_grant *g, int64_t now)
-{
-    if (g->began_ns == 0)
-        return;
-    PROBE(4, released, grant_full_node(g), grant_session_id(g), grant_token(g), now - g->began_ns);
-    stats_ended(g->session, g->counted_at, now - g->began_ns, ZKL_LOSS_NONE);
-    g->began_ns = 0;
-}
-
-static void grant_count_loss(zkl_grant *g)
-{
-    if (g->began_ns == 0)
-        return;
-    const zkl_loss loss = zkl_grant_loss(g);
-    PROBE(4, lost, grant_full_node(g), grant_session_id(g), grant_token(g), (int)loss);
-    stats_ended(g->session, g->counted_at, clock_boot() - g->began_ns, loss);
-    g->began_ns = 0;
-}
-
 /* ---- callbacks ---- */
 
-/* One call of a user's function. */
+/* A call of a user's function. */
 struct message {
     zkl_grant *grant;
     struct watcher watcher;
@@ -405,7 +374,7 @@ static void grant_tell_one(zkl_grant *g, const struct watcher *watcher, zkl_stat
 }
 
 /* Tells all watchers a new state. */
-static void grant_tell(zkl_grant *g, zkl_state state)
+static void grant_tell_state(zkl_grant *g, zkl_state state)
 {
     g->told_state = state;
     if (g->began_ns != 0 && state == ZKL_SUSPECT)
@@ -426,7 +395,7 @@ static void grant_tell_valid(zkl_grant *g)
     const zkl_state state = zkl_grant_state(g);
 
     if (g->told_state < ZKL_LOST && state < ZKL_LOST && state != g->told_state)
-        grant_tell(g, state);
+        grant_tell_state(g, state);
 }
 
 bool grant_move_deadline(struct tenure *t, struct instant deadline, bool proved)
@@ -455,8 +424,13 @@ bool grant_lose(struct tenure *t, enum loss loss, void (*then)(void *data), void
         return false;
     g->loss_told = g->watchers->len > 0 || (g->count > 1 && g->loss_told);
     zkl_grant_state(g); /* makes the loss the grant's end */
-    grant_count_loss(g);
-    grant_tell(g, ZKL_LOST);
+    if (g->began_ns != 0) {
+        const zkl_loss first = zkl_grant_loss(g);
+        PROBE(4, lost, grant_full_node(g), grant_session_id(g), grant_token(g), (int)first);
+        stats_ended(g->session, g->counted_at, clock_boot() - g->began_ns, first);
+        g->began_ns = 0;
+    }
+    grant_tell_state(g, ZKL_LOST);
     return g->loss_told && then && callbacks_push(g->session->callbacks, then, data);
 }
 
@@ -490,8 +464,13 @@ static void grant_end(zkl_grant *g, struct grant_end *end)
     end->sure = end->owned && state == ZKL_HELD;
     if (!end->owned)
         return;
-    grant_count_release(g, end->now);
-    grant_tell(g, ZKL_RELEASED);
+    if (g->began_ns != 0) {
+        const int64_t held_ns = end->now - g->began_ns;
+        PROBE(4, released, grant_full_node(g), grant_session_id(g), grant_token(g), held_ns);
+        stats_ended(g->session, g->counted_at, held_ns, ZKL_LOSS_NONE);
+        g->began_ns = 0;
+    }
+    grant_tell_state(g, ZKL_RELEASED);
 }
 
 bool grant_disown(zkl_grant *g)
@@ -671,24 +650,18 @@ void grant_call(struct tenure *t, enum tenure_call call)
     g_array_set_size(callees, 0);
 }
 
-static bool grant_was_called(const zkl_grant *g, enum tenure_call call)
-{
-    bool called = false;
-
-    for (uint32_t i = 0; i < g->count; i++)
-        called = called || g->tenures[i]->called[call];
-    return called;
-}
-
 /* Registers fn for such a call, and has the keepers find out whether there is reason for it. If
  * there was before, fn is called now. */
 static void grant_watch_call(zkl_grant *g, enum tenure_call call, zkl_grant_fn fn, void *data)
 {
     struct watcher watcher = {fn, data};
+    bool called = false; /* there was reason for it before */
 
     if (zkl_grant_state(g) >= ZKL_LOST)
         return;
-    if (grant_was_called(g, call)) {
+    for (uint32_t i = 0; i < g->count; i++)
+        called = called || g->tenures[i]->called[call];
+    if (called) {
         grant_tell_one(g, &watcher, zkl_grant_state(g));
         return;
     }

@@ -11,7 +11,7 @@
 #include "lib/session/denial.h"
 #include "recipes/payload.h"
 
-/* One transaction, as the user has called for it. */
+/* A transaction, as the user has called for it. */
 struct multi {
     struct call call;
     zkl_grant *grant;
@@ -33,15 +33,6 @@ enum {
     ACL_BYTES_EACH = 3   /* what a character of the ACL's text takes, at most */
 };
 
-static bool multi_is_own_node(const zkl_grant *g, const char *path)
-{
-    for (uint32_t i = 0; i < grant_count(g); i++) {
-        if (strcmp(path, grant_node(g, i)) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Returns what is wrong with a change; NULL: nothing. */
 static const char *multi_check_change(const zkl_change *c, const zkl_grant *g)
 {
@@ -49,8 +40,9 @@ static const char *multi_check_change(const zkl_change *c, const zkl_grant *g)
 
     if (wrong)
         return wrong;
-    if (multi_is_own_node(g, c->path))
-        return "the grant's own node cannot be changed";
+    for (uint32_t i = 0; i < grant_count(g); i++)
+        if (strcmp(c->path, grant_node(g, i)) == 0)
+            return "the grant's own node cannot be changed";
     if (c->kind < ZKL_CHANGE_CREATE || c->kind > ZKL_CHANGE_CHECK)
         return "kind is none of zkl_change_kind";
     if (c->size > 0 && !c->data)
@@ -58,21 +50,10 @@ static const char *multi_check_change(const zkl_change *c, const zkl_grant *g)
     return NULL;
 }
 
-/* Returns how many bytes the changes of the grant's nodes take: a check and a delete of each,
- * except for the first one. */
-static size_t multi_bytes_of_fence(const zkl_grant *g)
-{
-    size_t bytes = 0;
-
-    for (uint32_t i = 1; i < grant_count(g); i++)
-        bytes += 2 * (strlen(grant_tenure(g, i)->full_node) + BYTES_EACH);
-    return bytes;
-}
-
 /* Checks the arguments of a transaction. Returns 0, or the thread's last error. */
 static int multi_check(const zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags)
 {
-    size_t bytes;
+    size_t bytes = 0;
 
     if (!g || (count > 0 && !changes) || (flags & ~ZKL_MULTI_RELEASE))
         return error_set(ZKL_EINVAL, NULL,
@@ -83,7 +64,9 @@ static int multi_check(const zkl_grant *g, const zkl_change *changes, size_t cou
         return error_set(ZKL_EINVAL, zkl_grant_node(g), "a membership has no transactions");
     const zkl_session *s = grant_session(g);
     const size_t chroot = strlen(s->chroot), acl = strlen(s->acl ? s->acl : "");
-    bytes = multi_bytes_of_fence(g);
+    /* each other node of the grant is checked, and may be deleted */
+    for (uint32_t i = 1; i < grant_count(g); i++)
+        bytes += 2 * (strlen(grant_tenure(g, i)->full_node) + BYTES_EACH);
     for (size_t i = 0; i < count; i++) {
         const char *wrong = multi_check_change(&changes[i], g);
         if (wrong)
@@ -109,17 +92,6 @@ static void multi_add(struct multi *m, enum store_kind kind, const char *chroot,
     g_free(full);
 }
 
-/* Copies the data for the change that was appended last. */
-static void multi_set_data(struct multi *m, const void *data, size_t size)
-{
-    struct store_change *c = &m->changes[m->count - 1];
-
-    if (!data)
-        return;
-    c->data = g_string_chunk_insert_len(m->texts, data, (gssize)size);
-    c->length = (int)size;
-}
-
 /* Appends a change of the user's. */
 static void multi_add_users(struct multi *m, const zkl_change *c)
 {
@@ -131,9 +103,12 @@ static void multi_add_users(struct multi *m, const zkl_change *c)
     };
 
     multi_add(m, kinds[c->kind], grant_session(m->grant)->chroot, c->path);
-    m->changes[m->count - 1].version = c->version;
-    if (c->kind == ZKL_CHANGE_CREATE || c->kind == ZKL_CHANGE_SET)
-        multi_set_data(m, c->data, c->size);
+    struct store_change *added = &m->changes[m->count - 1];
+    added->version = c->version;
+    if (c->data && (c->kind == ZKL_CHANGE_CREATE || c->kind == ZKL_CHANGE_SET)) {
+        added->data = g_string_chunk_insert_len(m->texts, c->data, (gssize)c->size);
+        added->length = (int)c->size;
+    }
 }
 
 static struct multi *multi_new(const zkl_grant *g, const zkl_change *changes, size_t count,
@@ -197,24 +172,17 @@ static struct tenure *multi_missing_part(const struct multi *m, enum store_rc rc
     return rc == STORE_NONODE && of_part ? grant_tenure(m->grant, (uint32_t)failed) : NULL;
 }
 
-/* Ends the grant at once if the server did not find one of its other nodes, even if an earlier
- * sending is still in doubt. */
-static void multi_lose_missing(const struct multi *m, const struct machine_event *ev)
-{
-    struct tenure *missing = multi_missing_part(m, ev->rc, ev->failed);
-
-    if (missing)
-        tenure_node_gone(missing);
-}
-
 static void multi_step(struct driver *d, const struct machine_event *ev,
                        struct machine_actions *out)
 {
     struct multi_queue *q = DRIVER_OWNER(d, struct multi_queue);
     struct multi *m = multi_first(q);
+    struct tenure *missing = multi_missing_part(m, ev->rc, ev->failed);
 
     m->begun |= ev->kind == MACHINE_EV_BEGIN;
-    multi_lose_missing(m, ev);
+    /* the grant ends at once, even if an earlier sending is still in doubt */
+    if (missing)
+        tenure_node_gone(missing);
     const bool read = ev->kind == MACHINE_EV_ANSWER && ev->verb == STORE_GET && ev->rc == STORE_OK;
     const struct transaction_moment now = {.lost =
                                                !m->release && zkl_grant_state(m->grant) == ZKL_LOST,
@@ -272,22 +240,11 @@ static void multi_tell_refused(struct multi *m, enum store_rc rc, int failed)
     call_tell_as(&m->call, &why);
 }
 
-/* Ends the transaction that was under way, and begins the next one. node_gone: the grant's own node
- * does not exist any more. */
-static void multi_finish(struct multi_queue *q, struct multi *m, bool node_gone)
-{
-    g_queue_unlink(&q->waiting, &m->link);
-    if (m->release || node_gone)
-        grant_let_go(m->grant, node_gone);
-    call_end(&m->call, 0, NULL);
-    if (multi_first(q))
-        multi_begin_first(q);
-}
-
 static void multi_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct multi_queue *q = DRIVER_OWNER(d, struct multi_queue);
     struct multi *m = multi_first(q);
+    bool node_gone;
 
     switch ((enum transaction_verdict)a->verdict) {
     case TX_TOLD_APPLIED:
@@ -307,7 +264,13 @@ static void multi_on_verdict(struct driver *d, const struct machine_action *a)
         break;
     case TX_ENDED:
     case TX_ENDED_GONE:
-        multi_finish(q, m, a->verdict == TX_ENDED_GONE);
+        node_gone = a->verdict == TX_ENDED_GONE;
+        g_queue_unlink(&q->waiting, &m->link);
+        if (m->release || node_gone)
+            grant_let_go(m->grant, node_gone);
+        call_end(&m->call, 0, NULL);
+        if (multi_first(q))
+            multi_begin_first(q);
         break;
     }
 }

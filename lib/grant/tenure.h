@@ -37,7 +37,7 @@ struct validity_view {
     int64_t left;            /* the time to the deadline in ns; 0 in the same cases */
 };
 
-/* One thread at a time calls these: */
+/* Functions for one thread at a time: */
 
 /* Begins a right in that state, with that deadline. */
 void validity_begin(struct validity *v, zkl_state state, struct instant deadline);
@@ -50,7 +50,7 @@ bool validity_move_deadline(struct validity *v, struct instant deadline, bool pr
 bool validity_suspect(struct validity *v);
 bool validity_lose(struct validity *v, enum loss loss);
 
-/* Any thread may call these: */
+/* Functions for any thread: */
 
 /* Reads the clocks, and returns the validity now. The state is LOST from the deadline on; the first
  * reader after the deadline makes that final. */

@@ -77,9 +77,12 @@ static void handle_watch_forks(void)
 
 /* ---- new ---- */
 
-/* Returns what is wrong with the options; NULL: nothing. */
-static const char *handle_check_options(const zkl_mutex_options *o, unsigned has)
+const char *handle_take_options(zkl_mutex_options *o, const zkl_mutex_options *given, unsigned has)
 {
+    const char *wrong = options_take(o, offsetof(zkl_mutex_options, reserved), given);
+
+    if (wrong)
+        return wrong;
     if (o->key && !(has & HANDLE_HAS_KEYS))
         return "key is set, but such a lock belongs to no owner";
     if ((unsigned)o->peer > ZKL_PEER_KAZOO)
@@ -93,13 +96,6 @@ static const char *handle_check_options(const zkl_mutex_options *o, unsigned has
     if ((o->retain_ms || o->fence64) && !(has & HANDLE_HAS_TURNS))
         return "retain_ms and fence64 are for a mutex";
     return options_check(o->name, o->parents);
-}
-
-const char *handle_take_options(zkl_mutex_options *o, const zkl_mutex_options *given, unsigned has)
-{
-    const char *wrong = options_take(o, offsetof(zkl_mutex_options, reserved), given);
-
-    return wrong ? wrong : handle_check_options(o, has);
 }
 
 int handle_check_options_taken(const char *what, const void *ret, const zkl_session *s,
@@ -355,62 +351,34 @@ static int handle_acquire(struct handle *h, struct hold *hold, bool shared, int6
     return handle_deny_freed(h);
 }
 
-static struct hold *handle_new_hold(struct handle *h, uint64_t key)
-{
-    struct hold *hold = g_new0(struct hold, 1);
-
-    hold->key = key;
-    g_hash_table_insert(h->holds, &hold->key, hold);
-    return hold;
-}
-
-/* Gets a grant for a hold that has none. Takes one that is free at once (handle_kind.take), or else
- * waits for an operation. In that case sets *ret_waited: h->lock was given up for a time, and the
- * caller has to give up a reference to h. Returns 0, or the thread's last error. */
-static int handle_begin_hold(struct handle *h, struct hold *hold, bool shared, int64_t timeout_ms,
-                             bool *ret_waited)
+/* Locks for an owner that has no hold (NULL), or whose hold is over. Takes a grant that is free at
+ * once (handle_kind.take), or else waits for an operation. The caller has locked h->lock; this
+ * function calls handle_leave(). Returns 0, or the thread's last error. */
+static int handle_lock_first(struct handle *h, struct hold *hold, uint64_t key, bool shared,
+                             int64_t timeout_ms, const zkl_grant **ret)
 {
     int code = 0;
 
+    h->over = h->over == hold ? NULL : h->over;
+    if (!hold) {
+        hold = g_new0(struct hold, 1);
+        hold->key = key;
+        g_hash_table_insert(h->holds, &hold->key, hold);
+    }
     handle_set_hold(hold, h->kind->take ? h->kind->take(h, hold) : NULL, shared);
-    if (!hold->grant) {
-        g_atomic_int_inc(&h->refs);
-        *ret_waited = true;
+    const bool waits = !hold->grant;
+    if (waits) {
+        g_atomic_int_inc(&h->refs); /* without h->lock, another thread may free the handle */
         code = handle_acquire(h, hold, shared, timeout_ms);
     }
     if (code && hold != h->over)
         handle_forget_hold(h, hold);
     if (!code && !h->key)
         lock_owner_count(1, handle_thread_ends);
-    return code;
-}
-
-/* Returns 0 if the calling thread may wait, or the thread's last error: it is in a callback. */
-static int handle_check_wait(const struct handle *h)
-{
-    if (!callbacks_inside())
-        return 0;
-    return error_set(ZKL_EDEADLK, handle_path(h), "%s: locking would wait inside a callback",
-                     handle_path(h));
-}
-
-/* Locks for an owner that has no hold (NULL), or whose hold is over. The caller has locked h->lock;
- * this function calls handle_leave(). */
-static int handle_lock_first(struct handle *h, struct hold *hold, uint64_t key, bool shared,
-                             int64_t timeout_ms, const zkl_grant **ret)
-{
-    bool waited = false;
-    int code = handle_check_wait(h);
-
-    if (!code) {
-        h->over = h->over == hold ? NULL : h->over;
-        hold = hold ? hold : handle_new_hold(h, key);
-        code = handle_begin_hold(h, hold, shared, timeout_ms, &waited);
-    }
     if (!code && ret)
         *ret = hold->grant;
     handle_leave(h);
-    if (waited)
+    if (waits)
         handle_unref(h);
     return code;
 }
@@ -422,9 +390,15 @@ int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, const zkl_gra
 
     pthread_mutex_lock(&h->lock);
     struct hold *hold = handle_find_hold(h, key);
-    if (!h->freed && (!hold || hold == h->over))
+    if (h->freed)
+        code = handle_deny_freed(h);
+    else if (hold && hold != h->over)
+        code = handle_reenter(h, hold, shared, ret);
+    else if (callbacks_inside())
+        code = error_set(ZKL_EDEADLK, handle_path(h), "%s: locking would wait inside a callback",
+                         handle_path(h));
+    else
         return handle_lock_first(h, hold, key, shared, timeout_ms, ret);
-    code = h->freed ? handle_deny_freed(h) : handle_reenter(h, hold, shared, ret);
     handle_leave(h);
     return code;
 }
@@ -444,28 +418,25 @@ int handle_depth(struct handle *h)
 
 /* ---- unlocking ---- */
 
-/* Undoes one lock of the owner; the last one ends the hold. Returns false if the grant was lost. */
-static bool handle_undo_level(struct handle *h, struct hold *hold)
-{
-    if (--hold->depth == 0) {
-        if (!h->key)
-            lock_owner_count(-1, handle_thread_ends);
-        return handle_end_hold(h, hold, false);
-    }
-    return zkl_grant_state(hold->grant) != ZKL_LOST;
-}
-
 int handle_unlock(struct handle *h)
 {
     const uint64_t key = handle_caller_key(h);
+    bool owned = true; /* the grant was not lost */
     int code = 0;
 
     pthread_mutex_lock(&h->lock);
     struct hold *hold = handle_find_hold(h, key);
-    if (!hold || hold->depth == 0)
+    if (!hold || hold->depth == 0) {
         code =
             error_set(ZKL_EPERM, handle_path(h), "%s: the caller does not hold it", handle_path(h));
-    else if (!handle_undo_level(h, hold))
+    } else if (--hold->depth > 0) {
+        owned = zkl_grant_state(hold->grant) != ZKL_LOST;
+    } else {
+        if (!h->key)
+            lock_owner_count(-1, handle_thread_ends);
+        owned = handle_end_hold(h, hold, false);
+    }
+    if (!owned)
         code = error_set(ZKL_ELOST, handle_path(h), "%s: the grant was lost", handle_path(h));
     handle_leave(h);
     return code;

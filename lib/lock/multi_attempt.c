@@ -138,8 +138,9 @@ static void multi_attempt_lose(struct multi_attempt *a)
         a->spec.news(a->context, CONTENDER_ENDED);
 }
 
-static void multi_attempt_perform(struct multi_attempt *a, const struct multi_lock_event *ev,
-                                  const struct multi_lock_action *act)
+/* Does what the machine asks for after that event. */
+static void multi_attempt_do_action(struct multi_attempt *a, const struct multi_lock_event *ev,
+                                    const struct multi_lock_action *act)
 {
     switch (act->kind) {
     case MULTI_LOCK_ACT_ENTER:
@@ -161,17 +162,6 @@ static void multi_attempt_perform(struct multi_attempt *a, const struct multi_lo
     }
 }
 
-/* Gives up what the attempt has of the grant, and its reference to itself. */
-static void multi_attempt_end(struct multi_attempt *a)
-{
-    if (a->grant) {
-        grant_forget(a->grant);
-        grant_unref(a->grant);
-    }
-    a->grant = NULL;
-    multi_attempt_unref(a);
-}
-
 static void multi_attempt_step(struct multi_attempt *a, struct multi_lock_event ev)
 {
     const bool was_done = a->machine.state == MULTI_LOCK_DONE;
@@ -184,10 +174,16 @@ static void multi_attempt_step(struct multi_attempt *a, struct multi_lock_event 
     do {
         multi_lock_step(&a->machine, a->places, &ev, &actions);
         for (uint32_t i = 0; i < actions.count; i++)
-            multi_attempt_perform(a, &ev, &actions.list[i]);
+            multi_attempt_do_action(a, &ev, &actions.list[i]);
     } while (steps_next(&a->steps, &ev, sizeof ev));
-    if (a->machine.state == MULTI_LOCK_DONE && !was_done)
-        multi_attempt_end(a);
+    if (a->machine.state == MULTI_LOCK_DONE && !was_done) {
+        if (a->grant) {
+            grant_forget(a->grant);
+            grant_unref(a->grant);
+        }
+        a->grant = NULL;
+        multi_attempt_unref(a);
+    }
     multi_attempt_unref(a);
 }
 

@@ -1,6 +1,6 @@
-/* One acquisition of a lock at several paths, and the grant that comes of it. It has a contender at
- * each path. recipes/multi_lock.h decides. All functions are called with the monitor held.
- * docs/design/multi-locks.md has the argument. */
+/* An acquisition of a lock at several paths, and the grant that comes of it. The acquisition has a
+ * contender at each path. recipes/multi_lock.h decides. All functions are called with the monitor
+ * held. docs/design/multi-locks.md has the argument. */
 #ifndef LIB_MULTI_ATTEMPT_H
 #define LIB_MULTI_ATTEMPT_H
 

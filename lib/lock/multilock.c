@@ -73,26 +73,6 @@ static int multilock_check_paths(const zkl_session *s, const char *const *paths,
     return 0;
 }
 
-static zkl_multilock *multilock_new(zkl_session *s, const char *const *paths, size_t count,
-                                    const zkl_mutex_options *o)
-{
-    zkl_multilock *l = g_malloc0(sizeof(zkl_multilock) + count * sizeof(struct multi_path));
-
-    l->refs = 1;
-    l->session = session_ref(s);
-    l->name = g_strdup(o->name);
-    l->parents = o->parents;
-    l->peer = o->peer;
-    l->count = (uint32_t)count;
-    for (uint32_t i = 0; i < count; i++)
-        l->paths[i] = (struct multi_path){path_full(s->chroot, paths[i]), i};
-    g_qsort_with_data(l->paths, (gint)count, sizeof l->paths[0], multilock_compare, NULL);
-    session_lock(s);
-    op_queue_init(&l->waiters, s, l->paths[0].directory);
-    session_unlock(s);
-    return l;
-}
-
 int zkl_multilock_new(zkl_multilock **ret, zkl_session *s, const char *const *paths, size_t count,
                       const zkl_mutex_options *options)
 {
@@ -106,7 +86,20 @@ int zkl_multilock_new(zkl_multilock **ret, zkl_session *s, const char *const *pa
         code = session_check_open(s);
     if (code)
         return code;
-    *ret = multilock_new(s, paths, count, &o);
+    zkl_multilock *l = g_malloc0(sizeof(zkl_multilock) + count * sizeof(struct multi_path));
+    l->refs = 1;
+    l->session = session_ref(s);
+    l->name = g_strdup(o.name);
+    l->parents = o.parents;
+    l->peer = o.peer;
+    l->count = (uint32_t)count;
+    for (uint32_t i = 0; i < count; i++)
+        l->paths[i] = (struct multi_path){path_full(s->chroot, paths[i]), i};
+    g_qsort_with_data(l->paths, (gint)count, sizeof l->paths[0], multilock_compare, NULL);
+    session_lock(s);
+    op_queue_init(&l->waiters, s, l->paths[0].directory);
+    session_unlock(s);
+    *ret = l;
     return 0;
 }
 

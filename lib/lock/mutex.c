@@ -1,5 +1,6 @@
-/* The functions of the interface, mutex_prepare() and mutex_take() take the monitor. All others are
- * called with it held. */
+/* A handle that retains has one tenure for all its callers. Each caller gets a turn: a grant on
+ * that tenure. While no caller has a turn, the tenure is idle. The functions of the interface and
+ * mutex_take() take the monitor. All others are called with it held. */
 #include "mutex.h"
 
 #include "handle.h"
@@ -93,8 +94,8 @@ static void local_queue_give_up(void *waiter, int code, const char *text)
 
 static const struct op_ops local_queue_op_ops = {.abort = local_queue_give_up};
 
-/* Takes in a caller. It contends at once if no other caller of the handle does. Otherwise it waits;
- * a try fails. */
+/* Lets a caller contend at once if no other caller of the handle does. Otherwise the caller waits,
+ * or fails if it only tries. */
 static void local_queue_arrive(struct local_queue *q, zkl_op *op, char *payload, bool try_only)
 {
     zkl_error busy;
@@ -154,13 +155,14 @@ struct turns {
     GQueue waiting; /* of struct turn_waiter */
     struct retain machine;
     struct claim claim;
-    zkl_grant *spare;                 /* the grant of the last turn, to be used again; NULL: none */
-    uint64_t owner;                   /* the owner of the last turn */
-    bool was_new;                     /* that was an asynchronous call: .owner says nothing */
-    zkl_error error;                  /* why the last attempt failed */
-    uint32_t connection;              /* on which the attempt began; 0: on none */
-    const struct turn_caller *taking; /* the caller in turns_take(), which is not in .waiting */
-    zkl_grant *taken;                 /* the turn for .taking; NULL: none */
+    zkl_grant *spare;    /* the grant of the last turn, to be used again; NULL: none */
+    uint64_t owner;      /* the owner of the last turn */
+    bool was_new;        /* that was an asynchronous call: .owner says nothing */
+    zkl_error error;     /* why the last attempt failed */
+    uint32_t connection; /* on which the attempt began; 0: on none */
+    const struct turn_caller
+        *taking;      /* the caller in turns_take_turn(), which is not in .waiting */
+    zkl_grant *taken; /* the turn for .taking; NULL: none */
     struct timer timer;
     GList idle_link;     /* in contenders.idle, if .listed_idle */
     struct steps *steps; /* NULL: the machine is in no step */
@@ -185,12 +187,6 @@ static void turns_step(struct turns *t, struct retain_event ev);
 
 /* ---- callers that wait ---- */
 
-static void turns_free_waiter(struct turn_waiter *w)
-{
-    g_ref_string_release(w->caller.payload);
-    g_free(w);
-}
-
 /* Ends the operation of a caller that waits: with a turn, or with an error if turn is NULL. */
 static void turns_decide(struct turn_waiter *w, zkl_grant *turn, const zkl_error *error)
 {
@@ -199,16 +195,8 @@ static void turns_decide(struct turn_waiter *w, zkl_grant *turn, const zkl_error
     g_queue_unlink(&t->waiting, &w->link);
     w->turns = NULL;
     op_decide(w->op, turn, error);
-    turns_free_waiter(w);
-}
-
-/* Refuses a waiter that only tries. */
-static void turns_refuse(struct turns *t, GList *link)
-{
-    zkl_error busy;
-
-    mutex_fill_busy(t->session, t->spec.directory, &busy);
-    turns_decide(link->data, NULL, &busy);
+    g_ref_string_release(w->caller.payload);
+    g_free(w);
 }
 
 /* Whether the caller is the owner of the last turn. */
@@ -309,18 +297,6 @@ static void turns_enter(struct turns *t, const struct retain_action *a)
     claim_enter(&t->claim, t->session, &spec, turns_on_decided, t);
 }
 
-/* Ends the tenure. If it is lost, its node goes when the callbacks have returned. If a transaction
- * gives it back, the node goes with that. Otherwise the node is deleted now. */
-static void turns_end_tenure(struct turns *t)
-{
-    contender_set_idle(t->claim.holder, false);
-    g_clear_pointer(&t->spare, grant_unref);
-    if (t->over)
-        claim_forget(&t->claim);
-    else
-        claim_release(&t->claim);
-}
-
 static void turns_on_timer(void *data)
 {
     turns_step(data, (struct retain_event){.kind = RETAIN_EV_TIMER});
@@ -328,14 +304,18 @@ static void turns_on_timer(void *data)
 
 /* ---- steps ---- */
 
-static void turns_perform(struct turns *t, const struct retain_action *a)
+/* Does what the machine asks for. */
+static void turns_do_action(struct turns *t, const struct retain_action *a)
 {
+    zkl_error busy;
+
     switch (a->kind) {
     case RETAIN_ACT_TURN:
         turns_give_turn(t, a->turn);
         break;
-    case RETAIN_ACT_BUSY:
-        turns_refuse(t, a->last ? t->waiting.tail : t->waiting.head);
+    case RETAIN_ACT_BUSY: /* that waiter only tries */
+        mutex_fill_busy(t->session, t->spec.directory, &busy);
+        turns_decide((a->last ? t->waiting.tail : t->waiting.head)->data, NULL, &busy);
         break;
     case RETAIN_ACT_ENTER:
         turns_enter(t, a);
@@ -347,7 +327,14 @@ static void turns_perform(struct turns *t, const struct retain_action *a)
         contender_ask_others(t->claim.holder);
         break;
     case RETAIN_ACT_END:
-        turns_end_tenure(t);
+        contender_set_idle(t->claim.holder, false);
+        g_clear_pointer(&t->spare, grant_unref);
+        /* The node of a lost tenure goes when the callbacks have returned. If a transaction gives
+         * the tenure back, the node goes with that. */
+        if (t->over)
+            claim_forget(&t->claim);
+        else
+            claim_release(&t->claim);
         break;
     case RETAIN_ACT_FAIL:
         turns_decide(g_queue_peek_head(&t->waiting), NULL, &t->error);
@@ -367,20 +354,6 @@ static void turns_read_clock(const struct turns *t, struct retain_event *ev)
         ev->sure = validity_state(&tenure->validity, &ev->now) == ZKL_HELD;
     if (ev->now == 0)
         ev->now = clock_boot();
-}
-
-/* Steps the machine by one event, and does what it asks. */
-static void turns_step_once(struct turns *t, struct retain_event *ev)
-{
-    const struct turn_caller *first = turns_first(t);
-    struct retain_actions actions;
-
-    if (ev->now == 0)
-        turns_read_clock(t, ev);
-    ev->same = first && turns_is_last_owner(t, first);
-    retain_step(&t->machine, ev, &actions);
-    for (uint32_t i = 0; i < actions.count; i++)
-        turns_perform(t, &actions.list[i]);
 }
 
 /* Tells the session whether the tenure is idle, by the machine's state after a step. */
@@ -404,14 +377,21 @@ static void turns_publish_state(struct turns *t)
 
 static void turns_step(struct turns *t, struct retain_event ev)
 {
+    struct retain_actions actions;
     struct steps steps;
 
     if (!steps_begin(&t->steps, &steps, &ev, sizeof ev))
         return;
     t->refs++;
-    do
-        turns_step_once(t, &ev);
-    while (steps_next(&t->steps, &ev, sizeof ev));
+    do {
+        const struct turn_caller *first = turns_first(t);
+        if (ev.now == 0)
+            turns_read_clock(t, &ev);
+        ev.same = first && turns_is_last_owner(t, first);
+        retain_step(&t->machine, &ev, &actions);
+        for (uint32_t i = 0; i < actions.count; i++)
+            turns_do_action(t, &actions.list[i]);
+    } while (steps_next(&t->steps, &ev, sizeof ev));
     turns_publish_state(t);
     const bool busy = t->machine.state != RETAIN_NONE, was_busy = t->busy;
     t->busy = busy;
@@ -457,7 +437,7 @@ static void turns_wait(struct turns *t, const struct turn_caller *caller, zkl_op
 
 /* Returns a turn for that owner, and counts it at that path; NULL: the owner cannot have one now,
  * or others wait. */
-static zkl_grant *turns_take(struct turns *t, uint64_t owner, struct stats_path *at)
+static zkl_grant *turns_take_turn(struct turns *t, uint64_t owner, struct stats_path *at)
 {
     struct retain_event ev = {.kind = RETAIN_EV_LOCK};
     const struct turn_caller caller = {.owner = owner};
@@ -484,22 +464,12 @@ static void turns_yield(struct turns *t)
     turns_step(t, (struct retain_event){.kind = RETAIN_EV_YIELD});
 }
 
-/* Ends those idle tenures of the session that are too many. The one that was idle longest goes
- * first. */
-static void turns_end_excess(struct contenders *all)
-{
-    GQueue *idle = &all->idle;
-
-    while (idle->length > turns_most)
-        turns_yield(g_queue_peek_head(idle));
-}
-
 /* Ends a turn, which the owner has given back. If a transaction of the turn is in doubt, the tenure
  * ends, too: the transaction could be applied as long as the node stands. */
 static void turns_on_given_back(void *context, zkl_grant *turn, const struct grant_end *end)
 {
     struct turns *t = context;
-    struct contenders *all = t->all;
+    GQueue *idle = &t->all->idle;
     const bool in_doubt = multi_is_in_doubt(t->claim.tenure->multi_queue);
 
     grant_forget(turn);
@@ -510,13 +480,15 @@ static void turns_on_given_back(void *context, zkl_grant *turn, const struct gra
                                         .now = end->sure ? end->now : 0,
                                         .sure = end->sure,
                                         .must_end = end->last || in_doubt || t->over});
-    turns_end_excess(all);
+    while (idle->length > turns_most) /* too many are idle: the one that was idle longest ends */
+        turns_yield(g_queue_peek_head(idle));
 }
 
 static const struct grant_ops turns_grant_ops = {.given_back = turns_on_given_back};
 
-/* Makes one with one reference. spec describes the contenders, but for payload, try_only, retains
- * and news. The turns take a reference to its directory. config has the machine's settings. */
+/* Makes the turns of a handle, with one reference. spec describes the contenders, but for payload,
+ * try_only, retains and news. The turns take a reference to its directory. config has the machine's
+ * settings. */
 static struct turns *turns_new(zkl_session *s, const struct contender_spec *spec,
                                const struct retain *config)
 {
@@ -582,7 +554,7 @@ static zkl_grant *mutex_take(struct handle *h, const struct hold *hold)
     if (!m->turns)
         return NULL;
     session_lock_briefly(h->session);
-    zkl_grant *grant = turns_take(m->turns, hold->key, h->waiters.waits.at);
+    zkl_grant *grant = turns_take_turn(m->turns, hold->key, h->waiters.waits.at);
     session_unlock_briefly(h->session);
     return grant;
 }
@@ -612,23 +584,6 @@ static const struct handle_kind kind = {
 
 /* ---- new ---- */
 
-/* Makes the turns or the queue of a new handle. */
-static void mutex_prepare(zkl_mutex *m, const zkl_mutex_options *o)
-{
-    const struct retain config = {
-        .retain_ns = o->retain_ms * CLOCK_MS, .local_turns = turns_local, .fence64 = o->fence64};
-
-    session_lock(m->handle.session);
-    struct contender_spec spec = handle_spec(&m->handle);
-    spec.rule = o->peer == ZKL_PEER_KAZOO ? RULE_OWN_KAZOO : RULE_LOCK;
-    spec.hints = true;
-    if (o->retain_ms > 0)
-        m->turns = turns_new(m->handle.session, &spec, &config);
-    else
-        m->queue = local_queue_new(m->handle.session, &spec);
-    session_unlock(m->handle.session);
-}
-
 int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
                   const zkl_mutex_options *options)
 {
@@ -636,11 +591,21 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
     const char *wrong =
         handle_take_options(&o, options, HANDLE_HAS_KEYS | HANDLE_HAS_PEERS | HANDLE_HAS_TURNS);
     int code = handle_check_new("zkl_mutex_new", ret, s, path, wrong);
+    const struct retain config = {
+        .retain_ns = o.retain_ms * CLOCK_MS, .local_turns = turns_local, .fence64 = o.fence64};
 
     if (code)
         return code;
     zkl_mutex *m = handle_new(&kind, sizeof *m, s, path, &o);
-    mutex_prepare(m, &o);
+    session_lock(s);
+    struct contender_spec spec = handle_spec(&m->handle);
+    spec.rule = o.peer == ZKL_PEER_KAZOO ? RULE_OWN_KAZOO : RULE_LOCK;
+    spec.hints = true;
+    if (o.retain_ms > 0)
+        m->turns = turns_new(s, &spec, &config);
+    else
+        m->queue = local_queue_new(s, &spec);
+    session_unlock(s);
     handle_publish(&m->handle);
     *ret = m;
     return 0;

@@ -130,21 +130,9 @@ static struct calendar_aim once_aim(const zkl_once *o, uint64_t now)
     return calendar_aim(&o->by.calendar, &z, now, o->plan.slack_ms);
 }
 
-/* Stores in .last what a read of the record has found. Returns false if the data are no record. */
-static bool once_keep_record(zkl_once *o, const struct machine_event *ev)
-{
-    struct once_record r;
-
-    g_clear_pointer(&o->last, g_bytes_unref);
-    if (ev->rc == STORE_NONODE)
-        return true;
-    o->last = g_bytes_new(ev->data, ev->length);
-    return once_parse(o->last, &r);
-}
-
-/* Steps a machine by an event. Tells it of the record as last read, and of the calendar's instant.
- * The time for that is .now in JUDGING. In other states no time of the servers' is known but the
- * mtime of the record. */
+/* Steps a machine by an event. Stores the record if the event is an answer that shows it. Tells the
+ * machine of the record as last read, and of the calendar's instant. The time for that instant is
+ * .now in JUDGING. In other states no time of the servers' is known but the mtime of the record. */
 static void once_step_with(zkl_once *o, struct once *machine, const struct machine_event *ev,
                            struct machine_actions *out)
 {
@@ -155,7 +143,11 @@ static void once_step_with(zkl_once *o, struct once *machine, const struct machi
                       ev->node == ONCE_RECORD && (ev->rc == STORE_OK || ev->rc == STORE_NONODE);
 
     if (read)
-        m.odd = !once_keep_record(o, ev);
+        g_clear_pointer(&o->last, g_bytes_unref);
+    if (read && ev->rc == STORE_OK) {
+        o->last = g_bytes_new(ev->data, ev->length);
+        m.odd = !once_parse(o->last, &r);
+    }
     if (!m.odd && o->last && once_parse(o->last, &r))
         m.record = &r;
     if (m.record)
@@ -544,18 +536,6 @@ static int once_check(const zkl_once *o, const char *doing, bool blocking)
     return call_check(o->session, doing, once_path(o), blocking);
 }
 
-/* Returns the error for a grant that is not of the run that has begun last. If the grant is older,
- * and was not released, its lock was lost, even if the user was not told of that yet. Otherwise the
- * grant is none of the handle's. */
-static int once_deny(const zkl_once *o, const zkl_grant *grant, const struct once_started *run)
-{
-    const bool lost = zkl_grant_token(grant) < run->token && zkl_grant_state(grant) != ZKL_RELEASED;
-
-    return error_set(lost ? ZKL_ELOST : ZKL_EPERM, once_path(o),
-                     lost ? "the lock was lost: a later run has begun"
-                          : "the grant is not that of the present run");
-}
-
 /* Does what zkl_once_end() does after once_check(), with a reference to o. */
 static int once_end_checked(zkl_once *o, const zkl_grant *grant, const void *result, size_t size,
                             int64_t timeout_ms)
@@ -571,8 +551,15 @@ static int once_end_checked(zkl_once *o, const zkl_grant *grant, const void *res
     session_lock(o->session);
     const struct once_started started = o->started;
     session_unlock(o->session);
-    if (zkl_grant_token(grant) != started.token)
-        return once_deny(o, grant, &started);
+    if (zkl_grant_token(grant) != started.token) {
+        /* If the grant is older, and was not released, its lock was lost, even if the user was not
+         * told of that yet. Otherwise the grant is none of the handle's. */
+        const bool lost =
+            zkl_grant_token(grant) < started.token && zkl_grant_state(grant) != ZKL_RELEASED;
+        return error_set(lost ? ZKL_ELOST : ZKL_EPERM, once_path(o),
+                         lost ? "the lock was lost: a later run has begun"
+                              : "the grant is not that of the present run");
+    }
     GBytes *bytes = once_new_record(o, &started, result, size);
     const int64_t end = call_due_of_all(o->session, timeout_ms);
     code = once_record(o, grant, &started, bytes, timeout_ms);

@@ -153,27 +153,6 @@ static void op_on_timeout(void *data)
     op_abort(op, why.code, why.text);
 }
 
-static zkl_op *op_new(struct op_queue *q, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
-{
-    zkl_op *op = g_new0(zkl_op, 1);
-
-    atomic_init(&op->refs, 2);
-    op->session = session_ref(q->session);
-    if (timeout_ms != ZKL_FOREVER) {
-        op->time_limit = g_new0(struct time_limit, 1);
-        op->time_limit->timeout_ms = timeout_ms;
-    }
-    op->fn = fn;
-    if (fn)
-        op->data = data;
-    op->link.data = op;
-    op->queue = q;
-    g_queue_push_tail_link(&q->ops, &op->link);
-    op->began_ns = clock_boot();
-    stats_wait_begin(op->session, &q->waits, op->began_ns);
-    return op;
-}
-
 int op_ahead(const zkl_op *op)
 {
     return op->decided ? -1 : contender_ahead(op->contender);
@@ -188,7 +167,21 @@ zkl_op *op_begin(struct op_queue *q, int64_t timeout_ms, zkl_acquired_fn fn, voi
         error_set(ZKL_ECLOSED, NULL, "the session was closed");
         return NULL;
     }
-    zkl_op *op = op_new(q, timeout_ms, fn, data);
+    zkl_op *op = g_new0(zkl_op, 1);
+    atomic_init(&op->refs, 2);
+    op->session = session_ref(s);
+    if (timeout_ms != ZKL_FOREVER) {
+        op->time_limit = g_new0(struct time_limit, 1);
+        op->time_limit->timeout_ms = timeout_ms;
+    }
+    op->fn = fn;
+    if (fn)
+        op->data = data;
+    op->link.data = op;
+    op->queue = q;
+    g_queue_push_tail_link(&q->ops, &op->link);
+    op->began_ns = clock_boot();
+    stats_wait_begin(s, &q->waits, op->began_ns);
     if (s->refused) {
         session_why_down(s, &why);
         op_decide(op, NULL, &why);
@@ -226,25 +219,20 @@ zkl_op *op_start(struct op_queue *q, struct contender_spec *spec, int64_t timeou
     return op;
 }
 
-/* Waits without the monitor until the operation is decided. The thread that decides it posts to the
- * semaphore with the monitor held. So that thread makes no more use of the semaphore when this one
- * has the monitor again, and destroys it. */
-static void op_await(zkl_op *op)
-{
-    sem_t wake;
-
-    sem_init(&wake, 0, 0);
-    op->wake = &wake;
-    session_unlock(op->session);
-    thread_wait(&wake);
-    session_lock(op->session);
-    sem_destroy(&wake);
-}
-
+/* The thread that decides the operation posts to the semaphore with the monitor held. So that
+ * thread makes no more use of the semaphore when this one has the monitor again, and destroys it.
+ */
 int op_wait(zkl_op *op, zkl_grant **ret)
 {
-    if (!op->decided)
-        op_await(op);
+    if (!op->decided) {
+        sem_t wake;
+        sem_init(&wake, 0, 0);
+        op->wake = &wake;
+        session_unlock(op->session);
+        thread_wait(&wake);
+        session_lock(op->session);
+        sem_destroy(&wake);
+    }
     op->given = true;
     if (op->error)
         return error_keep(op->error);

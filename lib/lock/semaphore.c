@@ -1,8 +1,7 @@
 /* Semaphores: permits, their numbers, leases in Curator's layout, and the limit as an administrator
  * reads and sets it. recipes/numbering.h, leasing.h and limit.h decide. The functions named
- * numbered_… and leased_… and semaphore_enter() are called with the monitor held, and so are those
- * in the table limit_driver, and what they call. All others are called without
- * it. */
+ * numbered_… and leased_… are called with the monitor held, and so are those in the table
+ * limit_driver, and what they call. All others are called without it. */
 #include <glib.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -80,38 +79,24 @@ static char *numbered_own_data(const struct numbered *n)
     return g_string_free(text, FALSE);
 }
 
-/* Makes the grant, whose permits have the numbers. */
-static zkl_grant *numbered_grant(struct numbered *n)
-{
-    char *payload = numbered_own_data(n);
-
-    tenure_set_payload(n->claim.tenure, payload);
-    g_free(payload);
-    zkl_grant *grant = grant_new_on(claim_take(&n->claim));
-    grant_set_slots(grant, n->numbers, numbered_permits(n));
-    return grant;
-}
-
-/* Ends the acquisition: with an error, or with the grant if error is NULL. */
+/* Ends the acquisition: with an error; or, if error is NULL, with the grant, whose permits have the
+ * numbers. */
 static void numbered_decide(struct numbered *n, const zkl_error *error)
 {
     zkl_op *op = g_steal_pointer(&n->op);
-    zkl_grant *grant = error ? NULL : numbered_grant(n);
+    zkl_grant *grant = NULL;
 
+    if (!error) {
+        char *payload = numbered_own_data(n);
+        tenure_set_payload(n->claim.tenure, payload);
+        g_free(payload);
+        grant = grant_new_on(claim_take(&n->claim));
+        grant_set_slots(grant, n->numbers, numbered_permits(n));
+    }
     timers_cancel(&n->timer);
     claim_leave(&n->claim);
     op_decide(op, grant, error);
     driver_unref(&n->driver);
-}
-
-/* Ends the acquisition with that error of the library. */
-static void numbered_fail(struct numbered *n, int code)
-{
-    const char *path = session_path(n->driver.session, n->spec.directory);
-    zkl_error e;
-
-    denial_fill(n->driver.session, &e, code, path);
-    numbered_decide(n, &e);
 }
 
 /* ---- numbered: the driver's table ---- */
@@ -126,12 +111,6 @@ static struct child numbered_child_at(const char *path)
     return child;
 }
 
-/* Whether the child has numbers, and is before the one with that sequence number. */
-static bool numbered_is_before(const struct child *child, int32_t number)
-{
-    return child->kind == CHILD_LEASE && child->numbered && rule_compare(child->number, number) < 0;
-}
-
 /* Compares the paths of two nodes by their sequence numbers. */
 static gint numbered_compare_nodes(gconstpointer a, gconstpointer b)
 {
@@ -139,7 +118,7 @@ static gint numbered_compare_nodes(gconstpointer a, gconstpointer b)
                         numbered_child_at(*(char *const *)b).number);
 }
 
-/* Stores which nodes are before the own one, from a list of the directory. */
+/* Stores which nodes with numbers are before the own one, from a list of the directory. */
 static void numbered_read_list(struct numbered *n, const struct machine_event *ev,
                                struct numbering_moment *shown)
 {
@@ -150,7 +129,7 @@ static void numbered_read_list(struct numbered *n, const struct machine_event *e
     g_array_set_size(n->used, 0);
     for (size_t i = 0; i < ev->count; i++) {
         name_parse(ev->names[i], strlen(ev->names[i]), &child);
-        if (numbered_is_before(&child, number))
+        if (child.kind == CHILD_LEASE && child.numbered && rule_compare(child.number, number) < 0)
             g_ptr_array_add(n->before, g_strconcat(n->spec.directory, "/", ev->names[i], NULL));
     }
     g_ptr_array_sort(n->before, numbered_compare_nodes);
@@ -200,26 +179,21 @@ static void numbered_read_own(struct numbered *n, const struct machine_event *ev
     g_array_unref(own);
 }
 
-/* Reads a node before the own one. If it has numbers, or is gone, it is not read again. */
-static void numbered_read_before(struct numbered *n, const struct machine_event *ev,
-                                 struct numbering_moment *shown)
-{
-    if (ev->rc == STORE_OK)
-        shown->numbered = numbered_parse(ev, n->used, &shown->ceiling) > 0;
-    if (shown->numbered || ev->rc == STORE_NONODE)
-        g_clear_pointer(&n->before->pdata[ev->node - NUMBERING_BEFORE], g_free);
-}
-
 /* Stores what an answer has shown, and fills in *shown for the machine. */
 static void numbered_read_answer(struct numbered *n, const struct machine_event *ev,
                                  struct numbering_moment *shown)
 {
-    if (ev->verb == STORE_GET && ev->node != NUMBERING_OWN)
-        numbered_read_before(n, ev, shown);
-    else if (ev->verb == STORE_GET && ev->rc == STORE_OK)
+    if (ev->verb == STORE_GET && ev->node != NUMBERING_OWN) {
+        if (ev->rc == STORE_OK)
+            shown->numbered = numbered_parse(ev, n->used, &shown->ceiling) > 0;
+        /* a node that has numbers, or is gone, is not read again */
+        if (shown->numbered || ev->rc == STORE_NONODE)
+            g_clear_pointer(&n->before->pdata[ev->node - NUMBERING_BEFORE], g_free);
+    } else if (ev->verb == STORE_GET && ev->rc == STORE_OK) {
         numbered_read_own(n, ev, shown);
-    else if (ev->verb == STORE_LIST)
+    } else if (ev->verb == STORE_LIST) {
         numbered_read_list(n, ev, shown);
+    }
 }
 
 static void numbered_step(struct driver *d, const struct machine_event *ev,
@@ -263,6 +237,7 @@ static char *numbered_data(struct driver *d, unsigned node, int *ret_length)
 static void numbered_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct numbered *n = DRIVER_OWNER(d, struct numbered);
+    zkl_error why;
 
     switch ((enum numbering_verdict)a->verdict) {
     case NUMBERING_DONE:
@@ -272,7 +247,9 @@ static void numbered_on_verdict(struct driver *d, const struct machine_action *a
         tenure_node_gone(n->claim.tenure);
         break;
     case NUMBERING_FAILED:
-        numbered_fail(n, call_error(a->rc));
+        denial_fill(d->session, &why, call_error(a->rc),
+                    session_path(d->session, n->spec.directory));
+        numbered_decide(n, &why);
         break;
     }
 }
@@ -380,7 +357,7 @@ static void numbered_enter(zkl_op *op, zkl_session *s, const struct contender_sp
  * leases. docs/design/leases.md has the argument. */
 struct leased;
 
-/* One of the two parts of the acquisition: the lock, or all leases. A single lease has .claim,
+/* A part of the acquisition: the lock, or all leases. A single lease has .claim,
  * several leases have .several. */
 struct leased_part {
     struct leased *leased;
@@ -470,18 +447,8 @@ static void leased_enter_lock(struct leased *l)
     claim_enter(&l->lock.claim, l->driver.session, &spec, leased_on_decided, &l->lock);
 }
 
-/* Enters the contender for a single lease. */
-static void leased_enter_lease(struct leased *l)
-{
-    struct contender_spec spec = l->spec;
-
-    spec.directory = l->lease.directory;
-    spec.news = leased_on_news;
-    claim_enter(&l->lease.claim, l->driver.session, &spec, leased_on_decided, &l->lease);
-}
-
-/* Enters a contender for each of several leases. All enter at once: so all nodes exist while any of
- * them waits. */
+/* Enters the contender for a single lease, or one for each of several leases. Several enter at
+ * once: so all nodes exist while any of them waits. */
 static void leased_enter_leases(struct leased *l)
 {
     struct multi_path paths[MULTI_LOCK_PATHS];
@@ -489,6 +456,11 @@ static void leased_enter_leases(struct leased *l)
     struct contender_spec spec = l->spec;
 
     spec.news = leased_on_news;
+    if (l->permits == 1) {
+        spec.directory = p->directory;
+        claim_enter(&p->claim, l->driver.session, &spec, leased_on_decided, p);
+        return;
+    }
     for (uint32_t i = 0; i < l->permits; i++)
         paths[i] = (struct multi_path){.directory = p->directory, .given = i};
     p->several =
@@ -566,18 +538,10 @@ static void leased_give(struct leased *l)
     leased_decide(l, grant, NULL);
 }
 
-static void leased_fail(struct leased *l, const struct machine_action *a)
-{
-    zkl_session *s = l->driver.session;
-
-    if (a->why == LEASING_CAUSE_REFUSED)
-        denial_fill(s, &l->why, call_error(a->rc), session_path(s, l->spec.directory));
-    leased_decide(l, NULL, &l->why);
-}
-
 static void leased_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct leased *l = DRIVER_OWNER(d, struct leased);
+    zkl_session *s = d->session;
 
     switch ((enum leasing_verdict)a->verdict) {
     case LEASING_LOCK:
@@ -587,10 +551,7 @@ static void leased_on_verdict(struct driver *d, const struct machine_action *a)
         leased_leave(&l->lock);
         break;
     case LEASING_LEASE:
-        if (l->permits > 1)
-            leased_enter_leases(l);
-        else
-            leased_enter_lease(l);
+        leased_enter_leases(l);
         break;
     case LEASING_LEAVE:
         leased_leave(&l->lease);
@@ -599,7 +560,9 @@ static void leased_on_verdict(struct driver *d, const struct machine_action *a)
         leased_give(l);
         break;
     case LEASING_FAIL:
-        leased_fail(l, a);
+        if (a->why == LEASING_CAUSE_REFUSED)
+            denial_fill(s, &l->why, call_error(a->rc), session_path(s, l->spec.directory));
+        leased_decide(l, NULL, &l->why);
         break;
     }
 }
@@ -627,12 +590,17 @@ static char *leased_child(const char *path, const char *name)
     return shared;
 }
 
-/* spec->directory is the semaphore's path, spec->rank how many permits are acquired. */
-static struct leased *leased_new(zkl_session *s, const struct contender_spec *spec)
+static const struct op_ops leased_op_ops = {.abort = leased_abort};
+
+/* Starts an acquisition of leases, whose outcome becomes the outcome of op. spec->directory is the
+ * semaphore's path, spec->rank how many permits are acquired. */
+static void leased_enter(zkl_op *op, zkl_session *s, const struct contender_spec *spec)
 {
     struct leased *l = g_new0(struct leased, 1);
 
+    op_assign(op, &leased_op_ops, l);
     driver_init(&l->driver, &leased_driver, s, STORE_PERSISTENT);
+    l->op = op;
     l->spec = *spec;
     l->permits = (uint32_t)spec->rank;
     l->spec.rank = 1;
@@ -648,18 +616,6 @@ static struct leased *leased_new(zkl_session *s, const struct contender_spec *sp
                                     .granted = LEASING_EV_LEASED,
                                     .failed = LEASING_EV_LEASE_FAILED,
                                     .lost = LEASING_EV_LEASE_LOST};
-    return l;
-}
-
-static const struct op_ops leased_op_ops = {.abort = leased_abort};
-
-/* Starts an acquisition of leases, whose outcome becomes the outcome of op. */
-static void leased_enter(zkl_op *op, zkl_session *s, const struct contender_spec *spec)
-{
-    struct leased *l = leased_new(s, spec);
-
-    op_assign(op, &leased_op_ops, l);
-    l->op = op;
     if (spec->rank > spec->leases)
         leased_abort(l, ZKL_ELIMIT, "more permits than the limit");
     else
@@ -745,26 +701,6 @@ static const char *semaphore_check_options(const zkl_semaphore_options *o)
     return NULL;
 }
 
-static zkl_semaphore *semaphore_new(zkl_session *s, const char *path,
-                                    const zkl_semaphore_options *o)
-{
-    zkl_semaphore *m = g_new0(zkl_semaphore, 1);
-
-    m->refs = 1;
-    m->session = session_ref(s);
-    m->path = path_full(s->chroot, path);
-    m->payload = handle_new_payload(o->name, 0);
-    m->parents = o->parents;
-    m->numbered = o->numbered;
-    m->curator = o->layout == ZKL_SEMAPHORE_CURATOR;
-    m->limit = g_rc_box_new0(struct permit_limit);
-    m->limit->initial = o->limit;
-    session_lock(s);
-    op_queue_init(&m->waiters, s, m->path);
-    session_unlock(s);
-    return m;
-}
-
 int zkl_semaphore_new(zkl_semaphore **ret, zkl_session *s, const char *path,
                       const zkl_semaphore_options *options)
 {
@@ -775,7 +711,20 @@ int zkl_semaphore_new(zkl_semaphore **ret, zkl_session *s, const char *path,
 
     if (code)
         return code;
-    *ret = semaphore_new(s, path, &o);
+    zkl_semaphore *m = g_new0(zkl_semaphore, 1);
+    m->refs = 1;
+    m->session = session_ref(s);
+    m->path = path_full(s->chroot, path);
+    m->payload = handle_new_payload(o.name, 0);
+    m->parents = o.parents;
+    m->numbered = o.numbered;
+    m->curator = o.layout == ZKL_SEMAPHORE_CURATOR;
+    m->limit = g_rc_box_new0(struct permit_limit);
+    m->limit->initial = o.limit;
+    session_lock(s);
+    op_queue_init(&m->waiters, s, m->path);
+    session_unlock(s);
+    *ret = m;
     return 0;
 }
 
@@ -791,17 +740,6 @@ void zkl_semaphore_free(zkl_semaphore *m)
 
 /* ---- acquiring ---- */
 
-/* Lets that decide op which the semaphore's layout needs. */
-static void semaphore_enter(const zkl_semaphore *m, zkl_op *op, const struct contender_spec *spec)
-{
-    if (m->numbered)
-        numbered_enter(op, m->session, spec);
-    else if (m->curator)
-        leased_enter(op, m->session, spec);
-    else
-        op_contend(op, spec);
-}
-
 static zkl_op *semaphore_start(zkl_semaphore *m, int permits, int64_t timeout_ms,
                                zkl_acquired_fn fn, void *data)
 {
@@ -816,8 +754,12 @@ static zkl_op *semaphore_start(zkl_semaphore *m, int permits, int64_t timeout_ms
 
     session_lock(m->session);
     zkl_op *op = op_begin(&m->waiters, timeout_ms, fn, data);
-    if (op_is_open(op))
-        semaphore_enter(m, op, &spec);
+    if (op_is_open(op) && m->numbered)
+        numbered_enter(op, m->session, &spec);
+    else if (op_is_open(op) && m->curator)
+        leased_enter(op, m->session, &spec);
+    else if (op_is_open(op))
+        op_contend(op, &spec);
     session_unlock(m->session);
     return op;
 }
@@ -892,23 +834,15 @@ static char *limit_op_data(struct driver *d, unsigned node, int *ret_length)
     return text;
 }
 
-/* Ends a call that was stopped. The error names the path, unless no server was reached. */
-static void limit_op_end_stopped(struct call *c)
-{
-    const zkl_error why = c->error;
-
-    if (why.code == ZKL_EUNREACHABLE || why.code == ZKL_EHOST)
-        call_end_as(c, &why);
-    else
-        call_end(c, why.code, why.text);
-}
-
 static void limit_op_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct call *c = &driven_of(d)->call;
+    const zkl_error why = c->error; /* why the call was stopped */
 
-    if (a->verdict == LIMIT_STOPPED)
-        limit_op_end_stopped(c);
+    if (a->verdict == LIMIT_STOPPED && (why.code == ZKL_EUNREACHABLE || why.code == ZKL_EHOST))
+        call_end_as(c, &why); /* no server was reached: the error names no path */
+    else if (a->verdict == LIMIT_STOPPED)
+        call_end(c, why.code, why.text);
     else if (a->verdict == LIMIT_ODD)
         call_end(c, ZKL_ELAYOUT, "its data are no limit of a semaphore");
     else

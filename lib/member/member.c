@@ -1,8 +1,8 @@
 /* A member of a group: it turns what recipes/member.h decides into events for the user, ends of
- * calls and a grant. The order is kept, and LEFT comes last. docs/design/members.md has the
- * argument. What stands in a table of functions is called with the monitor held, and so is what it
- * calls. The functions of the interface are called without it; member_deliver() is, too, on the
- * callback thread, and so are those that make a member, which nobody else has yet. */
+ * calls and a grant. The user gets the events in their order, and LEFT is the last.
+ * docs/design/members.md has the argument. Functions in tables are called with the monitor held,
+ * and so is what they call. The functions of the interface are called without it. So is
+ * member_deliver(), which runs on the callback thread. */
 #include "member.h"
 
 #include <string.h>
@@ -38,7 +38,8 @@ static void member_free(struct driver *d)
 
 /* ---- what the user is told ---- */
 
-/* Once it is pushed, only the callback thread uses it, and sets .news.data and .err there. */
+/* A message belongs to the callback thread once it is pushed. That thread sets .news.data and .err.
+ */
 struct member_message {
     zkl_member *member;
     zkl_member_event event;
@@ -89,14 +90,14 @@ static void member_push(zkl_member *m, zkl_member_event event, zkl_member_news n
 
 /* ---- what callers wait for ---- */
 
-enum wish { WISH_JOINED, WISH_WRITTEN, WISH_LEFT };
+enum awaited { AWAITS_JOINED, AWAITS_WRITTEN, AWAITS_LEFT };
 
 struct member_call {
     struct call call;
     zkl_member *of; /* NULL: the call has ended */
     GList link;
-    enum wish wish;
-    GBytes *data;        /* of WISH_WRITTEN */
+    enum awaited awaited;
+    GBytes *data;        /* of AWAITS_WRITTEN */
     uint32_t generation; /* the generation of .data */
 };
 
@@ -112,34 +113,23 @@ static void member_end_call(struct member_call *c, const zkl_error *why)
     driver_unref(&m->driver);
 }
 
-/* Ends the calls of that wish; of WISH_WRITTEN those whose data are of that generation or an
- * earlier one. why NULL: the wish is done. */
-static void member_end_those(zkl_member *m, enum wish wish, uint32_t generation,
+/* Ends the calls that wait for that; of AWAITS_WRITTEN those whose data are of that generation or
+ * an earlier one. why NULL: what they wait for has come. */
+static void member_end_those(zkl_member *m, enum awaited awaited, uint32_t generation,
                              const zkl_error *why)
 {
     for (GList *l = m->calls.head, *next; l; l = next) {
         struct member_call *c = l->data;
         next = l->next;
-        if (c->wish == wish && (wish != WISH_WRITTEN || c->generation <= generation))
+        if (c->awaited == awaited && (awaited != AWAITS_WRITTEN || c->generation <= generation))
             member_end_call(c, why);
     }
 }
 
 static void member_end_calls(zkl_member *m, const zkl_error *why)
 {
-    for (int wish = WISH_JOINED; wish <= WISH_LEFT; wish++)
-        member_end_those(m, (enum wish)wish, UINT32_MAX, why);
-}
-
-/* Ends the calls that wait for joining or for a write: the member leaves. */
-static void member_end_calls_on_leaving(zkl_member *m)
-{
-    const char *path = session_path(m->session, m->node);
-    zkl_error left;
-
-    error_fill(&left, ZKL_EPERM, path, "%s: the member has left", path);
-    member_end_those(m, WISH_JOINED, 0, &left);
-    member_end_those(m, WISH_WRITTEN, UINT32_MAX, &left);
+    for (int awaited = AWAITS_JOINED; awaited <= AWAITS_LEFT; awaited++)
+        member_end_those(m, (enum awaited)awaited, UINT32_MAX, why);
 }
 
 /* ---- its grant: each time when the member joins it gets one, which ends before others may think
@@ -181,8 +171,7 @@ static zkl_loss member_lose(zkl_member *m, enum loss loss)
     return why;
 }
 
-/* Ends the grant of a member that leaves: with the session if that has ended, or else as released.
- */
+/* Ends the grant of a member that leaves: as lost if the session has ended, or else as released. */
 static void member_end_grant(zkl_member *m)
 {
     const zkl_session *s = m->session;
@@ -214,14 +203,6 @@ static bool member_is_valid(const zkl_member *m, struct instant now)
     return validity_state(m->tenure ? &m->tenure->validity : &next, &ignored) < ZKL_LOST;
 }
 
-/* Moves the tenure's deadline to that of the session. A tenure that ends with this session has no
- * part in the deadline of the next one. */
-static void member_move_deadline(zkl_member *m)
-{
-    if (m->tenure && m->machine.told_in)
-        grant_move_deadline(m->tenure, m->session->proofs.deadline, !m->machine.told_suspect);
-}
-
 static void member_tell_lost(zkl_member *m, const struct machine_action *a)
 {
     const enum loss loss = a->verdict == MEMBER_TELL_DEADLINE  ? LOSS_DEADLINE
@@ -232,7 +213,8 @@ static void member_tell_lost(zkl_member *m, const struct machine_action *a)
     member_push(m, ZKL_MEMBER_LOST, news, NULL);
 }
 
-static void member_tell(zkl_member *m, const struct machine_action *a)
+/* Tells the user what has become of the membership, and ends the calls that waited for it. */
+static void member_tell_verdict(zkl_member *m, const struct machine_action *a)
 {
     zkl_member_news news = {.token = a->czxid};
 
@@ -252,7 +234,7 @@ static void member_tell(zkl_member *m, const struct machine_action *a)
         news.again = m->joined;
         m->joined = true;
         member_push(m, ZKL_MEMBER_JOINED, news, NULL);
-        member_end_those(m, WISH_JOINED, 0, NULL);
+        member_end_those(m, AWAITS_JOINED, 0, NULL);
         break;
     case MEMBER_TELL_SUSPECT:
         grant_suspect(m->tenure);
@@ -267,14 +249,14 @@ static void member_tell(zkl_member *m, const struct machine_action *a)
         break;
     case MEMBER_TELL_FAILED:
         member_push(m, ZKL_MEMBER_FAILED, (zkl_member_news){.token = 0}, &m->refusal);
-        member_end_those(m, WISH_JOINED, 0, &m->refusal);
-        member_end_those(m, WISH_WRITTEN, UINT32_MAX, &m->refusal);
+        member_end_those(m, AWAITS_JOINED, 0, &m->refusal);
+        member_end_those(m, AWAITS_WRITTEN, UINT32_MAX, &m->refusal);
         break;
     case MEMBER_TELL_WRITTEN:
-        member_end_those(m, WISH_WRITTEN, m->machine.written, NULL);
+        member_end_those(m, AWAITS_WRITTEN, m->machine.written, NULL);
         break;
     case MEMBER_TELL_UNWRITTEN:
-        member_end_those(m, WISH_WRITTEN, m->machine.denied, &m->refusal);
+        member_end_those(m, AWAITS_WRITTEN, m->machine.denied, &m->refusal);
         break;
     default:
         break;
@@ -292,7 +274,7 @@ static void member_tell_left(zkl_member *m)
         error_fill(&why, ZKL_ECLOSED, path, "the session was closed");
     else if (s->refused)
         error_fill(&why, ZKL_EAUTH, path, "%s", zkl_strerror(ZKL_EAUTH));
-    member_end_those(m, WISH_LEFT, 0, &why);
+    member_end_those(m, AWAITS_LEFT, 0, &why);
     error_fill(&left, ZKL_EPERM, path, "%s: the member has left", path);
     member_end_calls(m, why.code ? &why : &left);
     member_push(m, ZKL_MEMBER_LEFT, (zkl_member_news){.token = 0}, why.code ? &why : NULL);
@@ -481,16 +463,6 @@ static bool member_has_newest_data(const zkl_member *m, const struct machine_eve
     return ev->length == size && (size == 0 || memcmp(data, ev->data, size) == 0);
 }
 
-/* Keeps which session has the id, if it is another, and the data of its node. */
-static void member_keep_other(zkl_member *m, const struct machine_event *ev)
-{
-    if (ev->kind != MACHINE_EV_ANSWER || ev->verb != STORE_GET || ev->rc != STORE_OK || ev->own)
-        return;
-    g_free(m->other_data);
-    m->other_session = ev->owner;
-    m->other_data = clean_text(ev->data, (int)ev->length);
-}
-
 static void member_driver_step(struct driver *d, const struct machine_event *ev,
                                struct machine_actions *out)
 {
@@ -507,9 +479,16 @@ static void member_driver_step(struct driver *d, const struct machine_event *ev,
                                          .same =
                                              ev->rc == STORE_OK && member_has_newest_data(m, ev)};
 
-    member_keep_other(m, ev);
+    if (ev->kind == MACHINE_EV_ANSWER && ev->verb == STORE_GET && ev->rc == STORE_OK && !ev->own) {
+        /* another session has the id */
+        g_free(m->other_data);
+        m->other_session = ev->owner;
+        m->other_data = clean_text(ev->data, (int)ev->length);
+    }
     member_step(&m->machine, ev, &moment, out);
-    member_move_deadline(m);
+    /* a tenure that ends with this session has no part in the deadline of the next one */
+    if (m->tenure && m->machine.told_in)
+        grant_move_deadline(m->tenure, m->session->proofs.deadline, !m->machine.told_suspect);
     if (answered && m->tenure) /* zkl_member_grant() has failed with ZKL_EUNREACHABLE, and may be
                                   called again */
         member_push(m, ZKL_MEMBER_HELD, (zkl_member_news){.token = m->machine.told_czxid}, NULL);
@@ -562,31 +541,27 @@ static void member_keep_orphan(zkl_member *m)
     if (!m->orphan)
         log_line(s->log, ZKL_LOG_ERROR, "delete-refused", m->refusal.path, "cannot delete %s",
                  m->refusal.text);
-    member_end_those(m, WISH_LEFT, 0, &m->refusal); /* its node stays */
+    member_end_those(m, AWAITS_LEFT, 0, &m->refusal); /* its node stays */
     incarnation_want_end(s, m->orphan);
     m->orphan = true;
-}
-
-static void member_want_end(zkl_member *m)
-{
-    incarnation_want_end(m->session, m->unsettled);
-    m->unsettled = true;
 }
 
 static void member_on_verdict(struct driver *d, const struct machine_action *a)
 {
     zkl_member *m = DRIVER_OWNER(d, zkl_member);
 
-    if (a->verdict == MEMBER_TELL_REFUSED)
+    if (a->verdict == MEMBER_TELL_REFUSED) {
         denial_fill(m->session, &m->refusal, call_error(a->rc), session_path(m->session, m->node));
-    else if (a->verdict == MEMBER_TELL_ORPHAN)
+    } else if (a->verdict == MEMBER_TELL_ORPHAN) {
         member_keep_orphan(m);
-    else if (a->verdict == MEMBER_TELL_UNSETTLED)
-        member_want_end(m);
-    else if (a->verdict == MEMBER_TELL_OVER)
+    } else if (a->verdict == MEMBER_TELL_UNSETTLED) {
+        incarnation_want_end(m->session, m->unsettled);
+        m->unsettled = true;
+    } else if (a->verdict == MEMBER_TELL_OVER) {
         member_retire(m);
-    else
-        member_tell(m, a);
+    } else {
+        member_tell_verdict(m, a);
+    }
 }
 
 static const struct driver_ops member_driver_ops = {.step = member_driver_step,
@@ -596,23 +571,20 @@ static const struct driver_ops member_driver_ops = {.step = member_driver_step,
                                                     .on_verdict = member_on_verdict,
                                                     .free = member_free};
 
+/* Lets the member leave. Ends the calls that wait for joining or for a write. */
 static void member_quit(zkl_member *m)
 {
+    const char *path = session_path(m->session, m->node);
+    zkl_error left;
+
     m->left = true;
-    member_end_calls_on_leaving(m);
+    error_fill(&left, ZKL_EPERM, path, "%s: the member has left", path);
+    member_end_those(m, AWAITS_JOINED, 0, &left);
+    member_end_those(m, AWAITS_WRITTEN, UINT32_MAX, &left);
     driver_hear(&m->driver, MEMBER_EV_LEAVE);
 }
 
 /* ---- joining ---- */
-
-static const char *member_check_id(const char *id)
-{
-    if (!id || !*id || strnlen(id, ID_MAX + 1) > ID_MAX)
-        return "id must have 1 to 255 bytes";
-    if (strchr(id, '/') || strcmp(id, ".") == 0 || strcmp(id, "..") == 0)
-        return "id is no name of a node";
-    return path_check_characters(id) ? "id has characters that ZooKeeper refuses" : NULL;
-}
 
 static const char *member_check_data(const void *data, size_t size, zkl_member_layout layout)
 {
@@ -628,31 +600,17 @@ static const char *member_check_data(const void *data, size_t size, zkl_member_l
 static const char *member_check_options(const zkl_member_options *o, const char *id,
                                         const void *data, size_t size)
 {
-    const char *wrong = member_check_id(id);
-
-    if (wrong)
-        return wrong;
+    if (!id || !*id || strnlen(id, ID_MAX + 1) > ID_MAX)
+        return "id must have 1 to 255 bytes";
+    if (strchr(id, '/') || strcmp(id, ".") == 0 || strcmp(id, "..") == 0)
+        return "id is no name of a node";
+    if (path_check_characters(id))
+        return "id has characters that ZooKeeper refuses";
     if (o->layout != ZKL_MEMBER_GROUP && o->layout != ZKL_MEMBER_PARTY)
         return "layout is none of zkl_member_layout";
     if (o->parents != ZKL_PARENTS_CONTAINER && o->parents != ZKL_PARENTS_PERSISTENT)
         return "parents is none of zkl_parents";
     return member_check_data(data, size, o->layout);
-}
-
-static zkl_member *member_new(zkl_session *s, const char *path, const char *id,
-                              const zkl_member_options *o)
-{
-    zkl_member *m = g_new0(zkl_member, 1);
-
-    m->generation = s->generation;
-    m->session = session_ref(s);
-    m->options = *o;
-    m->directory = g_strconcat(s->chroot, path, NULL);
-    m->id = g_strdup(id);
-    driver_init(&m->driver, &member_driver_ops, s,
-                o->parents == ZKL_PARENTS_CONTAINER ? STORE_CONTAINER : STORE_PERSISTENT);
-    member_driver_name(&m->driver, MEMBER_NODE);
-    return m;
 }
 
 /* Adds the member to its session. If another member of the session has the node and leaves, this
@@ -695,7 +653,15 @@ int zkl_member_join(zkl_member **ret, zkl_session *s, const char *path, const ch
         wrong = member_check_options(&o, id, data, size);
     if (wrong)
         return error_set(ZKL_EINVAL, path, "zkl_member_join: %s", wrong);
-    zkl_member *m = member_new(s, path, id, &o);
+    zkl_member *m = g_new0(zkl_member, 1);
+    m->generation = s->generation;
+    m->session = session_ref(s);
+    m->options = o;
+    m->directory = g_strconcat(s->chroot, path, NULL);
+    m->id = g_strdup(id);
+    driver_init(&m->driver, &member_driver_ops, s,
+                o.parents == ZKL_PARENTS_CONTAINER ? STORE_CONTAINER : STORE_PERSISTENT);
+    member_driver_name(&m->driver, MEMBER_NODE);
     m->data = o.layout == ZKL_MEMBER_PARTY ? g_bytes_new(id, strlen(id)) : g_bytes_new(data, size);
     session_lock(s);
     code = member_enter(m);
@@ -746,42 +712,39 @@ static void member_call_stop(struct call *call, const zkl_error *given)
     struct member_call *c = (struct member_call *)call;
     zkl_error why = *given;
 
-    if (c->of && c->wish != WISH_LEFT)
+    if (c->of && c->awaited != AWAITS_LEFT)
         member_explain(c->of, &why);
     member_end_call(c, &why);
 }
 
-/* Whether the member has already what calls of that wish wait for. */
-static bool member_has_already(const zkl_member *m, enum wish wish)
+/* Whether what such calls wait for has come already. */
+static bool member_has_already(const zkl_member *m, enum awaited awaited)
 {
-    return wish == WISH_JOINED ? m->machine.told_in
-                               : wish == WISH_LEFT && m->machine.state == MEMBER_OVER;
-}
-
-static void member_update_data(zkl_member *m, struct member_call *c)
-{
-    g_bytes_unref(m->data);
-    m->data = g_bytes_ref(c->data);
-    /* the generation that the next UPDATE gives these data */
-    c->generation = m->machine.wanted + 1;
-    driver_hear(&m->driver, MEMBER_EV_UPDATE);
+    return awaited == AWAITS_JOINED ? m->machine.told_in
+                                    : awaited == AWAITS_LEFT && m->machine.state == MEMBER_OVER;
 }
 
 static void member_call_begin(struct call *call)
 {
     struct member_call *c = (struct member_call *)call;
+    zkl_member *m = c->of;
 
     /* by its deadline the member may be lost, or valid again, and no event has told it so yet */
-    if (c->wish == WISH_JOINED)
-        driver_hear(&c->of->driver, MEMBER_EV_STANDING);
-    if (!c->of) /* that has ended the call */
+    if (c->awaited == AWAITS_JOINED)
+        driver_hear(&m->driver, MEMBER_EV_STANDING);
+    if (!c->of) /* the event has ended the call */
         return;
-    if (member_has_already(c->of, c->wish))
+    if (member_has_already(m, c->awaited)) {
         member_end_call(c, NULL);
-    else if (c->wish == WISH_WRITTEN)
-        member_update_data(c->of, c);
-    else if (c->wish == WISH_LEFT)
-        member_quit(c->of);
+    } else if (c->awaited == AWAITS_WRITTEN) {
+        g_bytes_unref(m->data);
+        m->data = g_bytes_ref(c->data);
+        /* the generation that the next UPDATE gives these data */
+        c->generation = m->machine.wanted + 1;
+        driver_hear(&m->driver, MEMBER_EV_UPDATE);
+    } else if (c->awaited == AWAITS_LEFT) {
+        member_quit(m);
+    }
 }
 
 static int member_call_enter(struct call *call)
@@ -793,7 +756,7 @@ static int member_call_enter(struct call *call)
     c->of = NULL;
     if (m->session->closing)
         return error_set(ZKL_ECLOSED, NULL, "the session was closed");
-    if (m->left && c->wish != WISH_LEFT)
+    if (m->left && c->awaited != AWAITS_LEFT)
         return error_set(ZKL_EPERM, path, "%s: the member has left", path);
     c->of = m;
     driver_ref(&m->driver);
@@ -815,8 +778,8 @@ static const struct call_ops member_call_ops = {.waits = true,
                                                 .stop = member_call_stop,
                                                 .free = member_call_free};
 
-/* Makes and runs a call. data: of WISH_WRITTEN. fn NULL: the call blocks. */
-static int member_call_run(zkl_member *m, const char *doing, enum wish wish, GBytes *data,
+/* Makes and runs a call. data: of AWAITS_WRITTEN. fn NULL: the call blocks. */
+static int member_call_run(zkl_member *m, const char *doing, enum awaited awaited, GBytes *data,
                            int64_t timeout_ms, zkl_done_fn fn, void *fn_data)
 {
     struct member_call *c;
@@ -827,7 +790,7 @@ static int member_call_run(zkl_member *m, const char *doing, enum wish wish, GBy
         return code;
     c = g_new0(struct member_call, 1);
     c->of = m;
-    c->wish = wish;
+    c->awaited = awaited;
     c->link.data = c;
     c->data = data ? g_bytes_ref(data) : NULL;
     call_init(&c->call, &member_call_ops, s, g_strdup(m->directory), fn, fn_data);
@@ -844,14 +807,15 @@ int zkl_member_wait(zkl_member *m, int64_t timeout_ms)
 {
     if (!m)
         return member_refuse("zkl_member_wait", "m");
-    return member_call_run(m, "zkl_member_wait", WISH_JOINED, NULL, timeout_ms, NULL, NULL);
+    return member_call_run(m, "zkl_member_wait", AWAITS_JOINED, NULL, timeout_ms, NULL, NULL);
 }
 
 int zkl_member_wait_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn, void *fn_data)
 {
     if (!m || !fn)
         return member_refuse("zkl_member_wait_async", m ? "fn" : "m");
-    return member_call_run(m, "zkl_member_wait_async", WISH_JOINED, NULL, timeout_ms, fn, fn_data);
+    return member_call_run(m, "zkl_member_wait_async", AWAITS_JOINED, NULL, timeout_ms, fn,
+                           fn_data);
 }
 
 static int member_update(zkl_member *m, const char *doing, const void *data, size_t size,
@@ -865,7 +829,7 @@ static int member_update(zkl_member *m, const char *doing, const void *data, siz
     if (wrong)
         return error_set(ZKL_EINVAL, NULL, "%s: %s", doing, wrong);
     GBytes *bytes = g_bytes_new(data, size);
-    code = member_call_run(m, doing, WISH_WRITTEN, bytes, timeout_ms, fn, fn_data);
+    code = member_call_run(m, doing, AWAITS_WRITTEN, bytes, timeout_ms, fn, fn_data);
     g_bytes_unref(bytes);
     return code;
 }
@@ -889,29 +853,17 @@ int zkl_member_leave(zkl_member *m, int64_t timeout_ms)
 {
     if (!m)
         return member_refuse("zkl_member_leave", "m");
-    return member_call_run(m, "zkl_member_leave", WISH_LEFT, NULL, timeout_ms, NULL, NULL);
+    return member_call_run(m, "zkl_member_leave", AWAITS_LEFT, NULL, timeout_ms, NULL, NULL);
 }
 
 int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn, void *fn_data)
 {
     if (!m || !fn)
         return member_refuse("zkl_member_leave_async", m ? "fn" : "m");
-    return member_call_run(m, "zkl_member_leave_async", WISH_LEFT, NULL, timeout_ms, fn, fn_data);
+    return member_call_run(m, "zkl_member_leave_async", AWAITS_LEFT, NULL, timeout_ms, fn, fn_data);
 }
 
 /* ---- the grant ---- */
-
-static void member_ask_for_grant(zkl_member *m)
-{
-    if (m->asks)
-        return;
-    m->asks = true;
-    member_list_of(m->session)->asking++;
-    if (proofs_deadline(&m->session->proofs, clock_now()) != DEADLINE_NONE)
-        member_begin_proved(m);
-    driver_hear(&m->driver, MEMBER_EV_STANDING);
-    incarnation_heat(m->session);
-}
 
 /* Stores a reference to a grant that is not lost. The first call asks for the grant. A deadline
  * that has passed counts, even if no thread has noticed it. */
@@ -921,8 +873,14 @@ static int member_own_grant(zkl_member *m, zkl_grant **ret)
 
     if (m->left)
         return error_set(ZKL_EPERM, path, "%s: the member has left", path);
-    if (m->machine.told_in)
-        member_ask_for_grant(m);
+    if (m->machine.told_in && !m->asks) {
+        m->asks = true;
+        member_list_of(m->session)->asking++;
+        if (proofs_deadline(&m->session->proofs, clock_now()) != DEADLINE_NONE)
+            member_begin_proved(m);
+        driver_hear(&m->driver, MEMBER_EV_STANDING);
+        incarnation_heat(m->session);
+    }
     if (m->machine.told_in && !m->proved)
         return error_set(ZKL_EUNREACHABLE, path, "%s: not proved yet: ask again", path);
     zkl_grant *g = m->tenure ? m->tenure->grant : NULL;

@@ -3,10 +3,10 @@
  *
  * A view of a group does the first two: it lists the members and reads each of them, and does so
  * again whenever they may have changed. Data that are older than what was told are held back. An
- * observer keeps a view; a call that reads the members once has a view for that time. What stands
- * in a table of functions is called with the monitor held, and so is what it calls; but
- * members_deliver() is called without it. So are the functions of the interface. Those that are
- * about a zkl_members are called with or without it: they take no lock. */
+ * observer keeps a view; a call that reads the members once has a view for that time. Functions
+ * in tables are called with the monitor held, and so is what they call; but members_deliver() and
+ * the functions of the interface are called without it. The functions that read a zkl_members are
+ * called with or without it: they take no lock. */
 #include "members.h"
 
 #include <string.h>
@@ -90,7 +90,7 @@ struct view {
     GPtrArray *names;    /* in the newest list */
     GHashTable *entries; /* name -> struct view_entry */
     unsigned asked;      /* how many reads are under way */
-    bool news;           /* a list was taken, and seen() has not returned true since */
+    bool news;           /* a list was stored, and seen() has not returned true since */
     bool again;          /* a listed member has changed during the query */
 };
 
@@ -106,12 +106,6 @@ struct view_entry {
     struct subscription watch;
 };
 
-/* Whether a child of that name is a member. */
-static bool view_counts(const char *name, zkl_member_layout layout)
-{
-    return layout == ZKL_MEMBER_GROUP || strstr(name, NAME_PARTY) != NULL;
-}
-
 /* ---- entries ---- */
 
 static void view_free_entry(void *data)
@@ -125,7 +119,7 @@ static void view_free_entry(void *data)
     g_free(e);
 }
 
-static void view_hear(struct view *v, unsigned kind, enum store_rc rc)
+static void view_give_event(struct view *v, unsigned kind, enum store_rc rc)
 {
     driver_hear_event(&v->watch.driver, (struct machine_event){.kind = kind, .rc = rc});
 }
@@ -138,7 +132,7 @@ static void view_on_fired(struct subscription *i, bool gone)
 
     e->dirty = true;
     if (!gone)
-        view_hear(e->view, VIEW_EV_CHANGED, STORE_OK);
+        view_give_event(e->view, VIEW_EV_CHANGED, STORE_OK);
 }
 
 static struct view_entry *view_entry_of(struct view *v, const char *name)
@@ -181,7 +175,7 @@ static void view_on_entry_read(struct request *r, const struct store_reply *repl
         view_set_now(e, (struct group_node){.czxid = 0}, NULL);
     else
         e->dirty = true;
-    view_hear(v, VIEW_EV_READ, reply->rc);
+    view_give_event(v, VIEW_EV_READ, reply->rc);
     driver_unref(&v->watch.driver);
 }
 
@@ -200,18 +194,17 @@ static void view_read_entry(struct view *v, struct view_entry *e)
     request_send(v->watch.session, r);
 }
 
-static bool view_is_to_be_read(const struct view *v, const struct view_entry *e)
-{
-    return e->listed && !e->asked && (e->dirty || (v->watches && !e->watch.watch));
-}
-
+/* Reads each listed member that has changed, or has no watch that would tell of a change. */
 static void view_read_entries(struct view *v)
 {
     GList *all = g_hash_table_get_values(v->entries);
 
-    for (GList *l = all; l; l = l->next)
-        if (view_is_to_be_read(v, l->data))
-            view_read_entry(v, l->data);
+    for (GList *l = all; l; l = l->next) {
+        struct view_entry *e = l->data;
+        const bool unwatched = v->watches && !e->watch.watch;
+        if (e->listed && !e->asked && (e->dirty || unwatched))
+            view_read_entry(v, e);
+    }
     g_list_free(all);
 }
 
@@ -248,17 +241,6 @@ static bool view_is_older(const struct view *v)
     return older;
 }
 
-/* Marks all members to be read with the next list. */
-static void view_reread(struct view *v)
-{
-    GHashTableIter i;
-    void *value;
-
-    g_hash_table_iter_init(&i, v->entries);
-    while (g_hash_table_iter_next(&i, NULL, &value))
-        ((struct view_entry *)value)->dirty = true;
-}
-
 /* ---- the end of a query ---- */
 
 /* Whether each listed member was read after the list. If a read was refused, the data that were
@@ -288,13 +270,17 @@ static gboolean view_is_done_with(void *name, void *value, void *data)
     return !e->listed && !e->asked && e->told.czxid == 0;
 }
 
-/* Ends a query that was told: forgets the members that are gone, and queries again if anything has
- * changed since the list. */
-static void view_settle(struct view *v, const struct children_moment *moment,
-                        struct machine_actions *out)
+/* Tells what was read, if it is complete and not older than what was told. Then the query ends: the
+ * members that are gone are forgotten, and the view queries again if anything has changed since the
+ * list. */
+static void view_conclude(struct view *v, const struct children_moment *moment,
+                          struct machine_actions *out)
 {
+    if (!view_is_complete(v) || (view_is_older(v) && view_holds_back(v, moment, out)))
+        return;
+    if (!v->seen(v))
+        return;
     const bool again = v->again;
-
     v->news = v->again = false;
     newest_told(&v->newest);
     g_hash_table_foreach_remove(v->entries, view_is_done_with, NULL);
@@ -303,16 +289,6 @@ static void view_settle(struct view *v, const struct children_moment *moment,
     children_found(&v->machine, moment, g_hash_table_size(v->entries));
     if (again)
         children_changed(&v->machine, moment, out);
-}
-
-/* Tells what was read, if it is complete and not older than what was told. */
-static void view_conclude(struct view *v, const struct children_moment *moment,
-                          struct machine_actions *out)
-{
-    if (!view_is_complete(v) || (view_is_older(v) && view_holds_back(v, moment, out)))
-        return;
-    if (v->seen(v))
-        view_settle(v, moment, out);
 }
 
 /* Returns references to all members that were read. */
@@ -343,11 +319,16 @@ static void view_forget_list(struct view *v)
         ((struct view_entry *)value)->listed = false;
 }
 
-/* Makes the view accept older data than what was told. */
+/* Makes the view accept older data than what was told. All members are read with the next list. */
 static void view_rewind(struct view *v)
 {
+    GHashTableIter i;
+    void *value;
+
     newest_rewind(&v->newest);
-    view_reread(v);
+    g_hash_table_iter_init(&i, v->entries);
+    while (g_hash_table_iter_next(&i, NULL, &value))
+        ((struct view_entry *)value)->dirty = true;
 }
 
 static void view_on_listed(struct view *v, uint64_t pzxid, const struct children_moment *moment,
@@ -364,34 +345,6 @@ static void view_on_listed(struct view *v, uint64_t pzxid, const struct children
         view_entry_of(v, v->names->pdata[i])->listed = true;
     v->news = true;
     view_read_entries(v);
-    view_conclude(v, moment, out);
-}
-
-static void view_on_missing(struct view *v, const struct children_moment *moment,
-                            struct machine_actions *out)
-{
-    view_forget_list(v);
-    v->news = true;
-    view_conclude(v, moment, out);
-}
-
-/* Queries again after a change. A change during a query is remembered until its end. */
-static void view_on_changed(struct view *v, const struct children_moment *moment,
-                            struct machine_actions *out)
-{
-    if (v->machine.state == CHILDREN_READING)
-        v->again = true;
-    else if (v->machine.state == CHILDREN_SETTLED)
-        children_changed(&v->machine, moment, out);
-}
-
-static void view_on_read(struct view *v, enum store_rc rc, const struct children_moment *moment,
-                         struct machine_actions *out)
-{
-    const bool refused = rc > STORE_NONODE && rc != STORE_GONE;
-
-    if (refused && v->machine.state == CHILDREN_READING)
-        children_refused(&v->machine, moment, out, rc);
     view_conclude(v, moment, out);
 }
 
@@ -414,10 +367,13 @@ static void view_on_children(struct view *v, const struct machine_event *ev,
         newest_connected(&v->newest);
     else if (ev->kind == MACHINE_EV_STOP)
         view_drop_watches(v);
-    if (news == CHILDREN_LISTED)
+    if (news == CHILDREN_LISTED) {
         view_on_listed(v, ev->pzxid, moment, out);
-    else if (news == CHILDREN_MISSING)
-        view_on_missing(v, moment, out);
+    } else if (news == CHILDREN_MISSING) {
+        view_forget_list(v);
+        v->news = true;
+        view_conclude(v, moment, out);
+    }
 }
 
 static struct view *view_of(struct driver *d)
@@ -425,13 +381,14 @@ static struct view *view_of(struct driver *d)
     return (struct view *)children_watch_of(d);
 }
 
-static void view_keep_names(struct view *v, const struct machine_event *ev)
+/* Stores the names of the members, if the event is an answer that lists them. */
+static void view_store_names(struct view *v, const struct machine_event *ev)
 {
     if (ev->kind != MACHINE_EV_ANSWER || ev->verb != STORE_LIST || ev->rc != STORE_OK)
         return;
     g_ptr_array_set_size(v->names, 0);
     for (size_t i = 0; i < ev->count; i++)
-        if (view_counts(ev->names[i], v->layout))
+        if (v->layout == ZKL_MEMBER_GROUP || strstr(ev->names[i], NAME_PARTY))
             g_ptr_array_add(v->names, g_strdup(ev->names[i]));
 }
 
@@ -440,13 +397,20 @@ static void view_step(struct driver *d, const struct machine_event *ev, struct m
     struct view *v = view_of(d);
     const struct children_moment moment = children_watch_moment(&v->watch);
 
-    view_keep_names(v, ev);
-    if (ev->kind == VIEW_EV_CHANGED || ev->kind == MACHINE_EV_FIRED)
-        view_on_changed(v, &moment, out);
-    else if (ev->kind == VIEW_EV_READ)
-        view_on_read(v, ev->rc, &moment, out);
-    else
+    view_store_names(v, ev);
+    if (ev->kind == VIEW_EV_CHANGED || ev->kind == MACHINE_EV_FIRED) {
+        if (v->machine.state == CHILDREN_READING)
+            v->again = true; /* it queries again at the end of this query */
+        else if (v->machine.state == CHILDREN_SETTLED)
+            children_changed(&v->machine, &moment, out);
+    } else if (ev->kind == VIEW_EV_READ) {
+        const bool refused = ev->rc > STORE_NONODE && ev->rc != STORE_GONE;
+        if (refused && v->machine.state == CHILDREN_READING)
+            children_refused(&v->machine, &moment, out, ev->rc);
+        view_conclude(v, &moment, out);
+    } else {
         view_on_children(v, ev, &moment, out);
+    }
 }
 
 static void view_on_verdict(struct driver *d, const struct machine_action *a)
@@ -491,18 +455,14 @@ static const struct participant_ops participant = {
            [NEWS_REFUSED] = children_watches_on_up,
            [NEWS_CLOSED] = children_watches_on_closed}};
 
-static GQueue *view_list_of(zkl_session *s)
-{
-    return &drivers_of(s, &participant)->list;
-}
-
 /* Fills in a view that is all zero but for layout, watches, seen and failed. Its one reference is
  * that of the session's list. children_watch_begin() comes next. */
 static void view_init(struct view *v, zkl_session *s, const char *path)
 {
     char *directory = g_strconcat(s->chroot, path, NULL);
 
-    children_watch_init(&v->watch, s, directory, v->watches ? &observes : &reads, view_list_of(s));
+    children_watch_init(&v->watch, s, directory, v->watches ? &observes : &reads,
+                        &drivers_of(s, &participant)->list);
     if (v->watches)
         v->machine =
             (struct children){.watch = true, .gap = 100 * CLOCK_MS, .gap_each = CLOCK_MS / 10};
@@ -721,14 +681,14 @@ static void members_deliver(struct children_watch_message *base)
     session_lock(s);
     if (--o->telling == 0 && o->held) {
         o->held = false;
-        view_hear(&o->view, VIEW_EV_READ, STORE_OK); /* now seen() tells it */
+        view_give_event(&o->view, VIEW_EV_READ, STORE_OK); /* now seen() tells it */
     }
     session_unlock(s);
 }
 
 /* Tells the user an event. Takes the reference to box, or all. */
-static void members_tell(struct members_observer *o, zkl_members_event event,
-                         struct member_box *box, zkl_members *all)
+static void members_tell_event(struct members_observer *o, zkl_members_event event,
+                               struct member_box *box, zkl_members *all)
 {
     struct members_message *m = g_new0(struct members_message, 1);
 
@@ -757,7 +717,7 @@ struct members_news {
 };
 
 /* Adds to all how the member differs from what was told, which is now what was read. */
-static void members_collect(struct view_entry *e, GArray *all)
+static void members_collect_news(struct view_entry *e, GArray *all)
 {
     static const struct group_node none;
     struct member_box *now = e->listed ? e->now_box : NULL;
@@ -783,13 +743,13 @@ static void members_tell_differences(struct members_observer *o, const GArray *a
     for (guint i = 0; i < all->len; i++) {
         const struct members_news *n = &g_array_index(all, struct members_news, i);
         if (n->what.left)
-            members_tell(o, ZKL_MEMBERS_LEFT, member_box_ref(n->before), NULL);
+            members_tell_event(o, ZKL_MEMBERS_LEFT, member_box_ref(n->before), NULL);
     }
     for (guint i = 0; i < all->len; i++) {
         const struct members_news *n = &g_array_index(all, struct members_news, i);
         if (n->what.joined || n->what.changed)
-            members_tell(o, n->what.joined ? ZKL_MEMBERS_JOINED : ZKL_MEMBERS_CHANGED,
-                         member_box_ref(n->now), NULL);
+            members_tell_event(o, n->what.joined ? ZKL_MEMBERS_JOINED : ZKL_MEMBERS_CHANGED,
+                               member_box_ref(n->now), NULL);
         member_box_unref(n->before);
         member_box_unref(n->now);
     }
@@ -809,11 +769,11 @@ static bool members_watch_seen(struct view *v)
     all = g_array_new(FALSE, FALSE, sizeof(struct members_news));
     g_hash_table_iter_init(&i, v->entries);
     while (g_hash_table_iter_next(&i, NULL, &entry))
-        members_collect(entry, all);
+        members_collect_news(entry, all);
     g_array_sort(all, members_compare_news);
     members_tell_differences(o, all);
     if (all->len > 0 || !o->told)
-        members_tell(o, ZKL_MEMBERS_ALL, NULL, members_new(view_boxes(v)));
+        members_tell_event(o, ZKL_MEMBERS_ALL, NULL, members_new(view_boxes(v)));
     o->told = true;
     g_array_unref(all);
     return true;

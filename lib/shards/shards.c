@@ -2,8 +2,8 @@
  * that is the program's by the plan. recipes/shard.h decides about each shard, as it does for the
  * command. docs/design/shards.md has the argument.
  *
- * What stands in a table of functions is called with the monitor held, and so is what it calls.
- * The functions of the interface are called without it. So are those named shards_hear_… and
+ * Functions in tables are called with the monitor held, and so is what they call. The functions of
+ * the interface are called without it. So are shards_on_member(), shards_on_view() and
  * shards_deliver(), which run on the callback thread. */
 #include <string.h>
 
@@ -17,7 +17,7 @@
 #include "recipes/shard.h"
 #include "recipes/shards.h"
 
-/* One of the shards. */
+/* A slot is what the program has of one shard. recipes/shard.h has its states (OUT, SEEKING …). */
 struct shards_slot {
     zkl_shards *all;
     size_t number;
@@ -32,7 +32,7 @@ struct shards_slot {
     bool over;                /* the grant has ended, and the user has not released it */
     bool wanted, waits_now, revoked; /* as in struct shard_facts */
     int64_t looked_at;               /* ms */
-    int64_t look_from; /* ms: when the look under way began; 0: none is. Others that are heard of
+    int64_t look_from; /* ms: when the look under way began; 0: none is. Others that are told of
                           without a look may be gone again */
 };
 
@@ -109,12 +109,6 @@ static void shards_free_message(struct shards_message *m)
     g_free(m);
 }
 
-/* Whether the message still means something. Nobody is asked to give up what was given up. */
-static bool shards_still_means(const struct shards_message *m)
-{
-    return m->event != ZKL_SHARDS_ASKED || m->slot->grant == m->grant;
-}
-
 static void shards_deliver(void *data)
 {
     struct shards_message *m = data;
@@ -125,7 +119,8 @@ static void shards_deliver(void *data)
                                   .err = m->error.code ? &m->error : NULL};
 
     session_lock(s);
-    const bool tells = shards_still_means(m);
+    /* nobody is asked to give up what was given up */
+    const bool tells = m->event != ZKL_SHARDS_ASKED || m->slot->grant == m->grant;
     if (news.grant)
         grant_own(grant_ref(m->grant));
     session_unlock(s);
@@ -228,7 +223,7 @@ static struct shard_facts shards_facts(const zkl_shards *all)
 
 /* ---- a slot: what the plan asks for ---- */
 
-/* Takes the facts, steps the plan, and does what that says. */
+/* Steps the plan of a slot with the present facts, and does what the plan says. */
 static void slot_look(struct shards_slot *k, const struct shard_facts *common);
 
 static void slot_look_now(struct shards_slot *k)
@@ -238,16 +233,8 @@ static void slot_look_now(struct shards_slot *k)
     slot_look(k, &common);
 }
 
-static void slot_begin(struct shards_slot *k)
-{
-    k->all->busy++;
-    k->all->refs++;
-    k->wanted = k->waits_now = k->revoked = k->over = false;
-    k->looked_at = k->look_from = 0;
-}
-
-/* Ends what slot_begin() began, and goes on: the shard may be sought again, or was the last one of
- * a handle that was freed. failed: as for shard_ended(). */
+/* Ends what slot_seek() began, and goes on: the shard may be sought again, or was the last one of a
+ * handle that was freed. failed: as for shard_ended(). */
 static void slot_end(struct shards_slot *k, bool failed)
 {
     zkl_shards *all = k->all;
@@ -270,7 +257,10 @@ static void slot_seek(struct shards_slot *k)
     zkl_session *s = all->session;
     char *name = g_ref_string_new(all->id);
 
-    slot_begin(k);
+    all->busy++;
+    all->refs++;
+    k->wanted = k->waits_now = k->revoked = k->over = false;
+    k->looked_at = k->look_from = 0;
     if (!k->directory) {
         char *path = g_strdup_printf("%s/shards/%zu", all->path, k->number);
         k->directory = path_full(s->chroot, path);
@@ -291,7 +281,7 @@ static void slot_seek(struct shards_slot *k)
     g_ref_string_release(name);
 }
 
-/* Ends the worker: asks the program to give the shard up, or calls the attempt off. */
+/* Asks the program to give the shard up; or, if it has not got the shard yet, ends the attempt. */
 static void slot_stop(struct shards_slot *k)
 {
     zkl_session *s = k->all->session;
@@ -315,19 +305,11 @@ static void slot_find_out(struct shards_slot *k)
 
 static void shards_on_timer(void *data);
 
-/* Sees to it that the slots are looked at by that time. */
-static void shards_arm(zkl_shards *all, int64_t due)
-{
-    struct timer *t = &all->timer;
-
-    if (due < SHARD_DRAIN_FOREVER && !all->stopped && (!t->at || due * CLOCK_MS < t->due))
-        timers_arm(all->session->timers, t, due * CLOCK_MS, shards_on_timer, all);
-}
-
 static void slot_look(struct shards_slot *k, const struct shard_facts *common)
 {
     struct shard_facts facts = *common;
-    int64_t due;
+    struct timer *t = &k->all->timer;
+    int64_t due; /* ms: when the slot is to be looked at again */
 
     if (k->over || k->all->stopped)
         return;
@@ -338,7 +320,8 @@ static void slot_look(struct shards_slot *k, const struct shard_facts *common)
     facts.revoked = k->revoked;
     facts.looked_at = k->looked_at;
     const enum shard_act act = shard_step(&k->plan, &facts, &due);
-    shards_arm(k->all, due);
+    if (due < SHARD_DRAIN_FOREVER && (!t->at || due * CLOCK_MS < t->due))
+        timers_arm(k->all->session->timers, t, due * CLOCK_MS, shards_on_timer, k->all);
     if (act == SHARD_SEEK)
         slot_seek(k);
     else if (act == SHARD_STOP)
@@ -365,7 +348,7 @@ static void shards_on_timer(void *data)
 
 /* ---- a slot: what happens to its lock ---- */
 
-/* Takes what is known of others that wait for the lock. */
+/* Stores what is known of others that wait for the lock. */
 static void slot_see_others(struct shards_slot *k, enum contender_news news)
 {
     k->wanted = news == CONTENDER_OTHERS || (k->wanted && news == CONTENDER_UNKNOWN);
@@ -416,8 +399,9 @@ static void slot_on_change(const zkl_grant *grant, zkl_state state, void *data)
     shards_let_go(all);
 }
 
-/* Takes the end of the user's work. A lost grant's contender tells the loss by itself, and deletes
- * the node after that. A transaction that has released the grant has deleted the node. */
+/* Ends the slot, since the user has released the grant. A lost grant's contender tells the loss by
+ * itself, and deletes the node after that. A transaction that has released the grant has deleted
+ * the node. */
 static void slot_on_given_back(void *context, zkl_grant *g, const struct grant_end *end)
 {
     struct shards_slot *k = context;
@@ -440,7 +424,7 @@ static void slot_grant(struct shards_slot *k)
     const enum contender_news others = contender_others(k->claim.holder);
 
     k->trouble = 0;
-    k->all->refs++; /* until slot_on_change() has heard of the end */
+    k->all->refs++; /* until slot_on_change() is told the end */
     grant_watch(k->grant, slot_on_change, k);
     shards_push(k->all, ZKL_SHARDS_GRANTED, k, NULL);
     if (others == CONTENDER_UNKNOWN)
@@ -473,7 +457,7 @@ static void slot_on_decided(void *context, const zkl_error *error)
 
 /* Tells why the program is no member: for an error of the member's, or for another session that has
  * the id. */
-static void shards_hear_trouble(zkl_shards *all, const zkl_member_news *news)
+static void shards_tell_trouble(zkl_shards *all, const zkl_member_news *news)
 {
     zkl_error why;
 
@@ -489,14 +473,14 @@ static void shards_hear_trouble(zkl_shards *all, const zkl_member_news *news)
 }
 
 /* m is not freed during the call, even if the user frees the handle. */
-static void shards_hear_member(zkl_member *m, zkl_member_event event, const zkl_member_news *news,
-                               void *data)
+static void shards_on_member(zkl_member *m, zkl_member_event event, const zkl_member_news *news,
+                             void *data)
 {
     zkl_shards *all = data;
     zkl_grant *grant;
 
     if (event == ZKL_MEMBER_BUSY || event == ZKL_MEMBER_FAILED)
-        shards_hear_trouble(all, news);
+        shards_tell_trouble(all, news);
     if (event == ZKL_MEMBER_JOINED && zkl_member_grant(m, &grant) == 0)
         zkl_grant_release(grant); /* it was asked for: from now on the session is kept proved */
     if (event == ZKL_MEMBER_JOINED || event == ZKL_MEMBER_LOST || event == ZKL_MEMBER_LEFT) {
@@ -509,9 +493,9 @@ static void shards_hear_member(zkl_member *m, zkl_member_event event, const zkl_
         shards_let_go(all);
 }
 
-/* Takes the present members, and whose each shard is. */
-static void shards_hear_view(zkl_members_event event, const zkl_member_info *one,
-                             const zkl_members *members, void *data)
+/* Stores which shards the plan for the present members gives to this program. */
+static void shards_on_view(zkl_members_event event, const zkl_member_info *one,
+                           const zkl_members *members, void *data)
 {
     zkl_shards *all = data;
     uint64_t seen = 0;
@@ -540,7 +524,7 @@ struct shards_list {
     GQueue list; /* of zkl_shards */
 };
 
-/* Stops all. The contenders and their grants have heard of the end before. */
+/* Stops all. The contenders and their grants were told the end before. */
 static void shards_list_stop(struct participant *p, int code)
 {
     GQueue *list = &((struct shards_list *)p)->list;
@@ -613,14 +597,14 @@ static int shards_join(zkl_shards *all, const zkl_shards_options *o)
 {
     zkl_member_options options = ZKL_MEMBER_OPTIONS_INIT;
     int code = zkl_members_watch(&all->watch, all->session, all->group, ZKL_MEMBER_GROUP,
-                                 shards_hear_view, all);
+                                 shards_on_view, all);
 
     if (code)
         return code;
     char *data = g_strdup_printf("%s%szkl-shards %zu %d", o->data ? o->data : "",
                                  o->data ? "\n" : "", all->count, o->weight ? o->weight : 1);
     options.parents = o->parents;
-    options.fn = shards_hear_member;
+    options.fn = shards_on_member;
     options.fn_data = all;
     code = zkl_member_join(&all->member, all->session, all->group, all->id, data, strlen(data),
                            &options);
@@ -645,23 +629,6 @@ static void shards_leave(zkl_shards *all)
     shards_unref(all);
     session_unlock(s);
     session_unref(s);
-}
-
-/* Enters the handle in the session's list. The user may have freed it already, in a callback, and
- * the session may have ended. */
-static void shards_enter(zkl_shards *all)
-{
-    zkl_session *s = all->session;
-
-    session_lock(s);
-    all->started = true;
-    g_queue_push_tail_link(shards_list_of(s), &all->link);
-    if (s->closing || s->refused)
-        shards_stop(all, s->closing ? ZKL_ECLOSED : ZKL_EAUTH);
-    const bool freed = all->freed;
-    session_unlock(s);
-    if (freed)
-        shards_leave(all);
 }
 
 int zkl_shards_start(zkl_shards **ret, zkl_session *s, const char *path, size_t count,
@@ -690,7 +657,15 @@ int zkl_shards_start(zkl_shards **ret, zkl_session *s, const char *path, size_t 
         return code;
     }
     *ret = all;
-    shards_enter(all);
+    session_lock(s);
+    all->started = true;
+    g_queue_push_tail_link(shards_list_of(s), &all->link);
+    if (s->closing || s->refused)
+        shards_stop(all, s->closing ? ZKL_ECLOSED : ZKL_EAUTH);
+    const bool freed = all->freed; /* the user may have freed the handle in a callback */
+    session_unlock(s);
+    if (freed)
+        shards_leave(all);
     return 0;
 }
 

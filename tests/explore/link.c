@@ -135,7 +135,7 @@ static enum head_hint link_read_hint(const struct state *st, int i, struct hint 
                                                                                        : HINT_OTHER;
 }
 
-/* contender_parse_child() */
+/* contender_parse_list() */
 static struct child link_child(const struct state *st, int i, uint8_t n, uint32_t id)
 {
     const struct node *node = &st->nodes[n];
@@ -168,7 +168,7 @@ static void link_step_listed(struct state *st, int i, const struct reply *reply,
     client_step(st, i, heard);
 }
 
-/* contender_see() */
+/* contender_see_answer() */
 static void link_see(struct state *st, int i, const struct reply *reply, struct heard *heard)
 {
     const uint8_t n = reply->to.node;
