@@ -51,10 +51,13 @@ static void limit_use(struct limit_call *l, const struct machine_event *ev,
     }
 }
 
-static void limit_on_answer(struct limit_call *l, const struct machine_event *ev,
-                            struct machine_actions *out)
+void limit_step(struct limit_call *l, const struct machine_event *ev, struct machine_actions *out)
 {
-    if (ev->rc == STORE_BADVERSION)
+    if (l->state == LIMIT_OVER)
+        return;
+    if (ev->kind == MACHINE_EV_STOP)
+        limit_end(l, out, LIMIT_STOPPED, STORE_OK);
+    else if (ev->kind != MACHINE_EV_ANSWER || ev->rc == STORE_BADVERSION)
         limit_ask(l, out);
     else if (ev->rc != STORE_OK)
         limit_end(l, out, LIMIT_REFUSED, ev->rc);
@@ -62,18 +65,6 @@ static void limit_on_answer(struct limit_call *l, const struct machine_event *ev
         limit_use(l, ev, out);
     else
         limit_end(l, out, LIMIT_DONE, STORE_OK);
-}
-
-void limit_step(struct limit_call *l, const struct machine_event *ev, struct machine_actions *out)
-{
-    if (l->state == LIMIT_OVER)
-        return;
-    if (ev->kind == MACHINE_EV_ANSWER)
-        limit_on_answer(l, ev, out);
-    else if (ev->kind == MACHINE_EV_STOP)
-        limit_end(l, out, LIMIT_STOPPED, STORE_OK);
-    else
-        limit_ask(l, out);
 }
 
 int32_t limit_read(const char *data, size_t length)

@@ -194,7 +194,8 @@ static void observing_on_missing(struct observing *o, const struct observing_mom
     observing_found(o, m, out, 0);
 }
 
-/* Handles a list. Nobody is told to lead until a watch stands, which shows the next leader. */
+/* Handles a list. The user is told that nobody leads only if a watch stands that shows the next
+ * leader. */
 static void observing_on_listed(struct observing *o, const struct machine_event *ev,
                                 const struct observing_moment *m, struct machine_actions *out)
 {
@@ -279,8 +280,8 @@ void observing_step(struct observing *o, const struct machine_event *ev,
     const bool fired = ev->kind == MACHINE_EV_FIRED, answer = ev->kind == MACHINE_EV_ANSWER;
 
     if (fired && ev->node == OBSERVING_FIRST && !ev->gone) {
-        /* It is still the first in line: proclaiming has changed its version. This read takes the
-         * place of a query that was under way. */
+        /* The node still is the first in line: proclaiming has changed its version. This read takes
+         * the place of a query that was under way. */
         children_reread(&o->children);
         observing_read(o, out);
     } else if (fired && ev->node == OBSERVING_FIRST) {
@@ -288,8 +289,7 @@ void observing_step(struct observing *o, const struct machine_event *ev,
             observing_move(o, OBSERVING_LISTING);
     } else if (fired && ev->node == OBSERVING_DATA) {
         observing_learn(o, OBSERVING_UNKNOWN);
-        /* If the directory is gone, the first in line went before, and the next query reads both.
-         */
+        /* if they are gone, the first in line went before, and the next query reads both */
         if (!ev->gone)
             observing_read_data(o, out);
     } else if (answer && ev->node == OBSERVING_FIRST) {
