@@ -34,8 +34,8 @@ enum {
     CANDIDACY_EV_WON = MACHINE_EV_OWN, /* the attempt has a grant */
     CANDIDACY_EV_FAILED,               /* the attempt has ended without a grant */
     CANDIDACY_EV_REVOKED,              /* the grant's node asks to give way (payload.h) */
-    CANDIDACY_EV_TERM_TOLD,            /* the user has heard that the term has ended */
-    CANDIDACY_EV_YIELD                 /* the user's wish */
+    CANDIDACY_EV_TERM_TOLD,            /* the user was told that the term has ended */
+    CANDIDACY_EV_YIELD                 /* the user ends the term, and campaigns again */
 };
 
 /* The only node: the directory of the candidates. */

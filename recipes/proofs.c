@@ -66,7 +66,7 @@ int64_t proofs_margin(int64_t timeout_ns, int32_t drift_permille)
 }
 
 /* Returns half a tick, and a fifth of that half more: 0.6 ticks. An unknown tick counts as half the
- * timeout. It is no longer, as long as the servers' minSessionTimeout is at least two ticks. */
+ * timeout. No tick is longer, as long as the servers' minSessionTimeout is at least two ticks. */
 int64_t proofs_relay(int64_t timeout_ns, int64_t tick_ns)
 {
     return tick_ns > 0 ? tick_ns / 10 * 6 : timeout_ns / 10 * 3;
@@ -410,8 +410,8 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
         p->chain = CHAIN_WRITE;
         break;
     case PROOF_KEEP:
-        /* This sync is sent after the answer to the one before. So its own answer shows that what
-         * that one had waited for has arrived. */
+        /* The sync before it was answered. So the answer to this sync shows that the report for
+         * which the one before had waited has arrived. */
         p->keep_out = true;
         p->keep_second = is_second_due(p, now);
         p->keep_sent = p->anchor_sent = now;

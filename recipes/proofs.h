@@ -4,7 +4,7 @@
  * was answered, the sync at least one relay period after the anchor's answer. By then the server
  * has reported the anchor's touch of the session to the leader, and the write's commit shows that
  * the leader was one. So no server ends the session before anchor sent + timeout.
- * A reconnect is an anchor as well: its handshake came after all that was answered before, and the
+ * A reconnect is an anchor, too: its handshake came after all that was answered before, and the
  * leader itself touches the session in it. The write, sent after it, needs no sync before it. It
  * moves on a deadline that is ahead, and revives none. A chain revives one, if the session is known
  * to have been kept.

@@ -96,7 +96,7 @@ static void transaction_end(struct transaction *t, struct machine_actions *out,
 }
 
 /* Ends the transaction because its node or its session is gone. No request can be applied after
- * that. One that was sent before may have been applied: then the outcome is unknown. */
+ * that. A request that was sent before may have been applied: then the outcome is unknown. */
 static void transaction_lose(struct transaction *t, struct machine_actions *out)
 {
     transaction_end(t, out, transaction_is_doubtful(t) ? TX_TOLD_UNKNOWN : TX_TOLD_LOST, true);

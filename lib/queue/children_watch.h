@@ -86,8 +86,8 @@ struct children_watch_message {
 void children_watch_tell(struct children_watch *cw, struct children_watch_message *m);
 
 /* Tells m as children_watch_tell() does, but m replaces a message whose call has not begun. So at
- * most one message waits, however slow the user's function is. If m tells the same as the last one
- * that was told, m is dropped. */
+ * most one message waits, however slow the user's function is. If m has replaced one, and tells the
+ * same as the last one that was told, m is dropped. */
 void children_watch_tell_last(struct children_watch *cw, struct children_watch_message *m);
 
 #endif

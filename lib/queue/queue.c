@@ -213,20 +213,6 @@ static void queue_add(zkl_queue *q, const char *name)
     g_array_append_val(q->list, c);
 }
 
-/* Keeps the contenders that the caller wants. If the limit was changed, those that do not hold are
- * kept and read, too: only their data tell whether they hold beyond the new limit. */
-static void queue_pick(zkl_queue *q)
-{
-    const struct queue_wish *wish = &q->wish;
-
-    for (guint i = q->list->len; i-- > 0;) {
-        const zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
-        if ((wish->holders && !c->holds && q->limit_zxid == 0) ||
-            (wish->node && strcmp(c->node, wish->node) != 0))
-            g_array_remove_index(q->list, i);
-    }
-}
-
 /* Whether the list shows leases in our layout, whose limit is in the directory's data. */
 static bool queue_needs_limit(const struct machine_event *ev)
 {
@@ -254,7 +240,8 @@ static bool queue_reads(const zkl_queue *q, guint i)
  * its place after that, since requests name it by its place. */
 static void queue_store_list(zkl_queue *q, const struct machine_event *ev)
 {
-    const zkl_queue *previous = q->wish.previous;
+    const struct queue_wish *wish = &q->wish;
+    const zkl_queue *previous = wish->previous;
     const char *first;
 
     g_array_set_size(q->list, 0);
@@ -263,13 +250,20 @@ static void queue_store_list(zkl_queue *q, const struct machine_event *ev)
     /* names repeat if the directory was made anew, or if the data are older */
     if (q->known && (q->made != previous->made || q->changed < previous->changed))
         g_clear_pointer(&q->known, g_hash_table_unref);
-    if (q->wish.first && (first = queue_first(ev->names, (int)ev->count, q->wish.first)))
+    if (wish->first && (first = queue_first(ev->names, (int)ev->count, wish->first)))
         queue_add(q, first);
-    for (size_t i = 0; i < ev->count && !q->wish.first; i++)
+    for (size_t i = 0; i < ev->count && !wish->first; i++)
         queue_add(q, ev->names[i]);
     g_array_sort(q->list, queue_compare);
     queue_mark_holders(q);
-    queue_pick(q);
+    /* If the limit was changed, contenders that do not hold are read, too: only their data tell
+     * whether they hold beyond the new limit. */
+    for (guint i = q->list->len; i-- > 0;) {
+        const zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
+        if ((wish->holders && !c->holds && q->limit_zxid == 0) ||
+            (wish->node && strcmp(c->node, wish->node) != 0))
+            g_array_remove_index(q->list, i);
+    }
     for (guint i = 0; i < q->list->len; i++)
         if (queue_reads(q, i))
             queue_copy_known(q, &g_array_index(q->list, zkl_contender, i));
