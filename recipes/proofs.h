@@ -1,7 +1,12 @@
 /* Until when may a session's holders believe? Pure arithmetic over send and receive times.
  *
- * Rule A (an ensemble): anchor, sync, write, all on one connection, each sent after the one before
- * was answered, the sync at least one relay period after the anchor's answer. By then the server
+ * A server that receives a request touches the session, and reports the touch within a relay period
+ * to the server that it follows. An answered request is an anchor: our server has touched the
+ * session since it was sent.
+ *
+ * Rule A (an ensemble): anchor, sync, write, which are one round of the chain of proofs. All are on
+ * one connection, each sent after the one before was answered, the sync at least one relay period
+ * after the anchor's answer. By then the server
  * has reported the anchor's touch of the session to the leader, and the write's commit shows that
  * the leader was one. So no server ends the session before anchor sent + timeout.
  * A reconnect is an anchor, too: its handshake came after all that was answered before, and the

@@ -83,7 +83,7 @@ static bool takes_range(const struct range *r, const struct shards_host *h)
 /* Sets how many shards each host may have, and must have. A host may have 1.25 times its share,
  * rounded up; but one shard if its share is one at most. It must have half of its share, rounded
  * down; but one shard if its share is one at least. */
-static void set_range(const struct range *r)
+static void set_bounds(const struct range *r)
 {
     const uint64_t count = r->to - r->from;
     uint64_t all = 0;
@@ -188,7 +188,7 @@ static void fetch_one(const struct range *r, uint32_t host)
 
 static void share_range(const struct range *r)
 {
-    set_range(r);
+    set_bounds(r);
     for (uint32_t k = r->from; k < r->to; k++)
         r->shards[k].owner = NONE;
     for (uint32_t k = r->from; k < r->to; k++)
