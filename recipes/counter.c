@@ -113,22 +113,6 @@ static void counter_read(struct counter *c, struct machine_actions *out, enum co
     machine_ask(out, STORE_GET, COUNTER_NODE)->also = first;
 }
 
-/* Writes the next number, unless other clients were faster too often. */
-static void counter_set(struct counter *c, struct machine_actions *out)
-{
-    struct machine_action *a;
-
-    if (c->tries == COUNTER_TRIES) {
-        counter_end(c, out, c->doubted ? COUNTER_UNKNOWN : COUNTER_BUSY, STORE_OK);
-        return;
-    }
-    c->tries++;
-    counter_move(c, COUNTER_SETTING);
-    a = machine_ask(out, STORE_SET, COUNTER_NODE);
-    a->once = true;
-    a->version = c->version;
-}
-
 int64_t counter_written(const struct counter *c)
 {
     return c->state == COUNTER_SETTING ? c->next : 0;
@@ -145,11 +129,13 @@ static bool counter_is_to_write(struct counter *c, int64_t value, struct machine
     return false;
 }
 
-/* Decides by the number that was read. A set is made even if it does not change the number, since
- * watches of the node are to fire. */
+/* Decides by the number that was read, and writes the next one, unless other clients were faster
+ * too often. A set is made even if it does not change the number, since watches of the node are to
+ * fire. */
 static void counter_use(struct counter *c, const struct machine_event *ev,
                         struct machine_actions *out)
 {
+    struct machine_action *a;
     int64_t value;
 
     if (!counter_decode(c->width, ev->data, ev->length, &value)) {
@@ -158,8 +144,17 @@ static void counter_use(struct counter *c, const struct machine_event *ev,
     }
     c->version = ev->version;
     c->czxid = ev->czxid;
-    if (counter_is_to_write(c, value, out))
-        counter_set(c, out);
+    if (!counter_is_to_write(c, value, out))
+        return;
+    if (c->tries == COUNTER_TRIES) {
+        counter_end(c, out, c->doubted ? COUNTER_UNKNOWN : COUNTER_BUSY, STORE_OK);
+        return;
+    }
+    c->tries++;
+    counter_move(c, COUNTER_SETTING);
+    a = machine_ask(out, STORE_SET, COUNTER_NODE);
+    a->once = true;
+    a->version = c->version;
 }
 
 /* Decides by a read after a set that was not answered: what was its version used for? While that

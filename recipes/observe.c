@@ -235,21 +235,6 @@ static void observing_on_children(struct observing *o, const struct machine_even
         observing_on_missing(o, m, out);
 }
 
-/* Handles the read of the first in line. */
-static void observing_on_node(struct observing *o, const struct machine_event *ev,
-                              const struct observing_moment *m, struct machine_actions *out)
-{
-    if (ev->rc == STORE_OK) {
-        observing_move(o, OBSERVING_SEEN);
-        o->token = ev->czxid;
-        observing_conclude(o, m, out);
-    } else if (ev->rc == STORE_NONODE) {
-        observing_list_again(o, out, false);
-    } else {
-        children_refused(&o->children, &m->children, out, ev->rc);
-    }
-}
-
 /* Handles the read of the election's data. */
 static void observing_on_data(struct observing *o, const struct machine_event *ev,
                               const struct observing_moment *m, struct machine_actions *out)
@@ -293,7 +278,15 @@ void observing_step(struct observing *o, const struct machine_event *ev,
         if (!ev->gone)
             observing_read_data(o, out);
     } else if (answer && ev->node == OBSERVING_FIRST) {
-        observing_on_node(o, ev, m, out);
+        if (ev->rc == STORE_OK) {
+            observing_move(o, OBSERVING_SEEN);
+            o->token = ev->czxid;
+            observing_conclude(o, m, out);
+        } else if (ev->rc == STORE_NONODE) {
+            observing_list_again(o, out, false);
+        } else {
+            children_refused(&o->children, &m->children, out, ev->rc);
+        }
     } else if (answer && ev->node == OBSERVING_DATA) {
         observing_on_data(o, ev, m, out);
     } else {

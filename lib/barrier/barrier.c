@@ -352,28 +352,28 @@ static void double_step(struct driver *d, const struct machine_event *ev,
     }
 }
 
-/* Returns the name of a node of the machine's, but for the directory. */
-static const char *double_name_of(const zkl_double_barrier *b, unsigned node)
-{
-    switch (node) {
-    case BARRIER_OWN:
-        return b->own;
-    case BARRIER_READY:
-        return "ready";
-    case BARRIER_AWAITED:
-        return b->names->pdata[b->machine.awaited];
-    default:
-        return b->names->pdata[node - BARRIER_MEMBER];
-    }
-}
-
 static char *double_path(struct driver *d, unsigned node)
 {
     const zkl_double_barrier *b = DRIVER_OWNER(d, zkl_double_barrier);
+    const char *name;
 
-    if (node == BARRIER_DIRECTORY)
+    switch (node) {
+    case BARRIER_DIRECTORY:
         return g_strdup(b->spec.path);
-    return g_strconcat(b->spec.path, "/", double_name_of(b, node), NULL);
+    case BARRIER_OWN:
+        name = b->own;
+        break;
+    case BARRIER_READY:
+        name = "ready";
+        break;
+    case BARRIER_AWAITED:
+        name = b->names->pdata[b->machine.awaited];
+        break;
+    default:
+        name = b->names->pdata[node - BARRIER_MEMBER];
+        break;
+    }
+    return g_strconcat(b->spec.path, "/", name, NULL);
 }
 
 /* Gives the own node a new name. */

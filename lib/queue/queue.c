@@ -189,15 +189,6 @@ static int queue_compare(gconstpointer a, gconstpointer b)
     return rule_compare((int32_t)x->number, (int32_t)y->number);
 }
 
-/* Returns the public kind: kinds that differ only by the word in the name are one. */
-static zkl_kind queue_kind_of(enum child_kind kind)
-{
-    return kind == CHILD_KAZOO         ? ZKL_KIND_LOCK
-           : kind == CHILD_KAZOO_READ  ? ZKL_KIND_READ
-           : kind == CHILD_RUBY_SHARED ? ZKL_KIND_RUBY
-                                       : (zkl_kind)kind;
-}
-
 static void queue_add(zkl_queue *q, const char *name)
 {
     struct child child;
@@ -205,9 +196,14 @@ static void queue_add(zkl_queue *q, const char *name)
     name_parse(name, strlen(name), &child);
     if (child.kind == CHILD_FOREIGN)
         return;
+    /* kinds that differ only by the word in the name are one kind for the user */
+    const zkl_kind kind = child.kind == CHILD_KAZOO         ? ZKL_KIND_LOCK
+                          : child.kind == CHILD_KAZOO_READ  ? ZKL_KIND_READ
+                          : child.kind == CHILD_RUBY_SHARED ? ZKL_KIND_RUBY
+                                                            : (zkl_kind)child.kind;
     zkl_contender c = {.node = g_strdup(name),
                        .number = child.number,
-                       .kind = queue_kind_of(child.kind),
+                       .kind = kind,
                        .client = (zkl_client)name_maker(name, strlen(name)),
                        .retains = child.retains};
     g_array_append_val(q->list, c);
