@@ -319,7 +319,8 @@ static bool barrier_is_of(const struct barrier_members *m, size_t member, uint64
     return m->czxids[member] != 0 && (m->czxids[member] <= bound || barrier_is_unread(m, member));
 }
 
-/* Returns the first member of that round except the own; .count: there is none. */
+/* Returns the place of the first member of that bound's round, but not the own; m->count: there is
+ * none. */
 static size_t barrier_lowest(const struct barrier_members *m, uint64_t bound)
 {
     size_t i = 0;

@@ -103,8 +103,8 @@ enum barrier_state {
 enum { BARRIER_EV_ENTER = MACHINE_EV_OWN, BARRIER_EV_LEAVE };
 
 enum barrier_node {
-    BARRIER_OWN, /* the own node: it has a new name with each create that JOINING begins with,
-                    unless .late */
+    BARRIER_OWN, /* the own node: JOINING begins with a new name for it, unless a create of the
+                    last name may still be done (.late) */
     BARRIER_DIRECTORY,
     BARRIER_READY,
     BARRIER_AWAITED, /* the member .awaited, of those listed */

@@ -184,7 +184,7 @@ static void counter_on_set(struct counter *c, const struct machine_event *ev,
                            struct machine_actions *out)
 {
     switch (ev->rc) {
-    case STORE_OK: /* may be of another node than was read */
+    case STORE_OK: /* the set may be of another node than was read */
         counter_end(c, out,
                     ev->czxid == c->czxid || c->goal == COUNTER_SET ? COUNTER_DONE
                                                                     : COUNTER_UNKNOWN,

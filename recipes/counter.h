@@ -50,7 +50,7 @@ enum counter_verdict {
     COUNTER_UNKNOWN   /* it may have been done, or may be later */
 };
 
-enum counter_node { COUNTER_NODE, COUNTER_NODE_NONE /* one that is never there */ };
+enum counter_node { COUNTER_NODE, COUNTER_NODE_NONE /* a node that never exists */ };
 
 /* All 0 but for what is set at the beginning. */
 struct counter {

@@ -160,8 +160,8 @@ static void member_check(struct member *m, struct machine_actions *out)
     member_ask_read(out, true);
 }
 
-/* Forgets .settles when it has passed. Time may have passed since an answer was asked for. So what
- * a read shows is settled only if it was asked for after the timer. */
+/* Forgets .settles when that time has passed. No answer calls this, since the server may have read
+ * the node before that time. */
 static void member_update_settles(struct member *m, const struct member_moment *moment)
 {
     if (m->settles <= moment->now)
@@ -384,8 +384,8 @@ static void member_on_checked(struct member *m, const struct machine_event *ev,
         member_report_written(m, out, m->wanted);
 }
 
-/* Handles the answer to a set. Another version comes from a set of ours whose answer was lost, or
- * from somebody else. */
+/* Handles the answer to a set. If the node has another version, a set of ours whose answer was lost
+ * has been done, or somebody else has written. */
 static void member_on_set(struct member *m, const struct machine_event *ev,
                           struct machine_actions *out)
 {
@@ -454,7 +454,7 @@ static void member_report_standing(struct member *m, const struct member_moment 
     if (m->state != MEMBER_IN || !moment->valid)
         return;
     if (!m->told_in && m->checks && m->told_czxid == m->czxid)
-        return; /* it went out since: the answer to the check tells */
+        return; /* it was told to be out: the answer to the check tells more */
     if (!m->told_in) {
         member_report(m, out, MEMBER_TELL_JOINED);
         m->told_in = true;

@@ -123,11 +123,11 @@ struct proofs {
     /* of syncs in place of pings; a time of 0: none */
     bool keep_out;
     bool keep_second;            /* the last one was sent right after the one before */
-    struct instant keep_sent;    /* when the last one was sent */
-    struct instant keep_base;    /* an anchor of which the leader is told before that is answered */
-    struct instant keep_reports; /* an anchor of which the leader was told before that was sent */
-    struct instant keep_passes;  /* an anchor of which the server that ours follows is told before
-                                    the first of two is answered */
+    struct instant keep_sent;    /* when the last sync was sent */
+    struct instant keep_base;    /* the leader is told of this anchor before that is answered */
+    struct instant keep_reports; /* the leader was told of this anchor before that was sent */
+    struct instant keep_passes;  /* the server that ours follows is told of this anchor before the
+                                    first of two is answered */
 };
 
 /* Parameters that follow from the timeout, in ns; for documentation and tests. */

@@ -65,7 +65,7 @@ void children_watch_log(const struct children_watch *cw, enum children_tell why)
 /* Returns the code of zkl_error for a failure. */
 int children_watch_code(enum children_tell why);
 
-/* For their driver_ops: */
+/* For the driver_ops of a kind: */
 char *children_watch_path(struct driver *d, unsigned node); /* the directory */
 void children_watch_free(struct driver *d);
 
