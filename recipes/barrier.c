@@ -48,30 +48,6 @@ static void barrier_call_read(struct barrier_call *c, struct machine_actions *ou
     a->also = also;
 }
 
-/* Sends the request of the goal. A wait syncs first, so that no server that lags is asked whether
- * the barrier is open. */
-static void barrier_call_ask(struct barrier_call *c, struct machine_actions *out)
-{
-    if (c->goal == BARRIER_WAIT) {
-        machine_ask(out, STORE_SYNC, 0);
-        barrier_call_read(c, out, true);
-        return;
-    }
-    barrier_call_move(c, BARRIER_CALL_ASKING);
-    if (c->goal == BARRIER_SET)
-        machine_ask(out, STORE_CREATE, 0)->mode = STORE_PERSISTENT;
-    else
-        machine_ask(out, STORE_DELETE, 0);
-}
-
-/* Waits until nothing that was sent can be done any more. Until then others may change the barrier,
- * or what stands against the operation: it is not over yet, even if its repetition was refused. */
-static void barrier_call_settle(struct barrier_call *c, struct machine_actions *out, int64_t until)
-{
-    barrier_call_move(c, BARRIER_CALL_SETTLING);
-    machine_act(out, MACHINE_ACT_ARM)->at = until;
-}
-
 static void barrier_call_on_answer(struct barrier_call *c, const struct machine_event *ev,
                                    struct machine_actions *out)
 {
@@ -84,10 +60,14 @@ static void barrier_call_on_answer(struct barrier_call *c, const struct machine_
         return;
     }
     c->rc = ev->rc == as_well ? STORE_OK : ev->rc;
-    if (ev->late_until != 0)
-        barrier_call_settle(c, out, ev->late_until);
-    else
+    if (ev->late_until == 0) {
         barrier_call_conclude(c, out);
+        return;
+    }
+    /* An earlier sending may still be done, even if this repetition was refused. Until it cannot
+     * be, others may change the barrier, or what stands against the operation. */
+    barrier_call_move(c, BARRIER_CALL_SETTLING);
+    machine_act(out, MACHINE_ACT_ARM)->at = ev->late_until;
 }
 
 void barrier_call_step(struct barrier_call *c, const struct machine_event *ev,
@@ -95,16 +75,37 @@ void barrier_call_step(struct barrier_call *c, const struct machine_event *ev,
 {
     if (c->state == BARRIER_CALL_OVER)
         return;
-    if (ev->kind == MACHINE_EV_ANSWER)
+    switch (ev->kind) {
+    case MACHINE_EV_ANSWER:
         barrier_call_on_answer(c, ev, out);
-    else if (ev->kind == MACHINE_EV_STOP)
+        break;
+    case MACHINE_EV_STOP:
         barrier_call_end(c, out, BARRIER_CALL_STOPPED);
-    else if (ev->kind == MACHINE_EV_TIMER || (ev->kind == MACHINE_EV_FIRED && ev->gone))
+        break;
+    case MACHINE_EV_TIMER:
         barrier_call_conclude(c, out);
-    else if (ev->kind == MACHINE_EV_FIRED)
-        barrier_call_read(c, out, false);
-    else if (c->state != BARRIER_CALL_SETTLING) /* the session's end settles nothing by itself */
-        barrier_call_ask(c, out);
+        break;
+    case MACHINE_EV_FIRED:
+        if (ev->gone)
+            barrier_call_conclude(c, out);
+        else
+            barrier_call_read(c, out, false);
+        break;
+    default: /* the beginning, or another session */
+        if (c->state == BARRIER_CALL_SETTLING)
+            break; /* the session's end settles nothing by itself */
+        if (c->goal == BARRIER_WAIT) {
+            machine_ask(out, STORE_SYNC, 0); /* a server that lags might show an old state */
+            barrier_call_read(c, out, true);
+            break;
+        }
+        barrier_call_move(c, BARRIER_CALL_ASKING);
+        if (c->goal == BARRIER_SET)
+            machine_ask(out, STORE_CREATE, 0)->mode = STORE_PERSISTENT;
+        else
+            machine_ask(out, STORE_DELETE, 0);
+        break;
+    }
 }
 
 /* ---- a member of a double barrier ---- */
@@ -180,9 +181,9 @@ static void barrier_unwatch(struct machine_actions *out, enum barrier_node node)
     machine_act(out, MACHINE_ACT_UNWATCH)->node = node;
 }
 
-/* Moves to state, and tells the verdict. Nothing is under way any more. */
-static void barrier_tell(struct barrier *b, struct machine_actions *out, enum barrier_state state,
-                         enum barrier_verdict verdict)
+/* Moves to state, and tells the verdict of the operation, which has ended. */
+static void barrier_tell_end(struct barrier *b, struct machine_actions *out,
+                             enum barrier_state state, enum barrier_verdict verdict)
 {
     barrier_move(b, state);
     b->awaits = false;
@@ -190,16 +191,15 @@ static void barrier_tell(struct barrier *b, struct machine_actions *out, enum ba
     machine_tell(out, (int)verdict, STORE_OK);
 }
 
-/* Ends the operation: the member is outside now. If no own node was kept, since none was allowed or
- * somebody deleted it, a node that is made late would count as a member, and nobody would ever
- * delete it: so it is looked for. */
+/* Ends the operation: the member is outside now. A create that is done later would make a node that
+ * counts as a member and that nobody deletes. So the driver looks for that node. */
 static void barrier_end(struct barrier *b, struct machine_actions *out,
                         enum barrier_verdict verdict)
 {
     if (b->late != 0)
         machine_act(out, MACHINE_ACT_LATE)->node = BARRIER_OWN;
     b->late = 0;
-    barrier_tell(b, out, BARRIER_OUTSIDE, verdict);
+    barrier_tell_end(b, out, BARRIER_OUTSIDE, verdict);
     b->own = b->stopped = b->leaving = b->made = false;
 }
 
@@ -209,8 +209,8 @@ static void barrier_create(struct barrier *b, struct machine_actions *out)
     machine_ask(out, STORE_CREATE, BARRIER_OWN)->mode = STORE_EPHEMERAL;
 }
 
-/* Makes the own node, with a new name. While a create of the last name may still be done, no other
- * name is taken: the member has one node. */
+/* Makes the own node, with a new name. While a create of the last name may still be done, the
+ * member uses that name again: it has one node. */
 static void barrier_join(struct barrier *b, struct machine_actions *out)
 {
     barrier_move(b, BARRIER_JOINING);
@@ -288,7 +288,7 @@ static void barrier_ask_awaited(struct machine_actions *out)
     machine_ask(out, STORE_GET, BARRIER_AWAITED)->watch = true;
 }
 
-/* Waits until that member is gone. */
+/* Waits until the member with that place in the list is gone. */
 static void barrier_await(struct barrier *b, struct machine_actions *out, size_t member)
 {
     b->awaits = true;
@@ -313,29 +313,20 @@ static size_t barrier_members_between(const struct barrier_members *m, uint64_t 
     return n;
 }
 
-/* Whether the member may stand, and be of the round of that bound. */
+/* Whether the member may still have its node, and may be of the round of that bound. */
 static bool barrier_is_of(const struct barrier_members *m, size_t member, uint64_t bound)
 {
     return m->czxids[member] != 0 && (m->czxids[member] <= bound || barrier_is_unread(m, member));
 }
 
-/* Returns the first member of that round except the own; .count: there is none. */
+/* Returns the place of the first member of that bound's round, but not the own; m->count: there is
+ * none. */
 static size_t barrier_lowest(const struct barrier_members *m, uint64_t bound)
 {
     size_t i = 0;
 
     while (i < m->count && (i == m->own || !barrier_is_of(m, i, bound)))
         i++;
-    return i;
-}
-
-/* Returns the last member of that round. It is called only if a member comes after the own. */
-static size_t barrier_highest(const struct barrier_members *m, uint64_t bound)
-{
-    size_t i = m->count - 1;
-
-    while (!barrier_is_of(m, i, bound))
-        i--;
     return i;
 }
 
@@ -358,37 +349,10 @@ static uint64_t barrier_find_bound(const struct barrier *b, const struct barrier
 
 /* ---- entering ---- */
 
-static void barrier_join_with(struct barrier *b, uint64_t czxid, struct machine_actions *out)
-{
-    b->own = true;
-    b->made = false;
-    b->czxid = czxid;
-    if (b->stopped)
-        barrier_quit(b, out, BARRIER_THEN_FAIL);
-    else
-        barrier_look(b, out);
-}
-
 static void barrier_enter(struct barrier *b, struct machine_actions *out, uint64_t bound)
 {
     b->bound = bound;
-    barrier_tell(b, out, BARRIER_INSIDE, BARRIER_DONE);
-}
-
-/* Uses ready as it was read: zxid is that of its last change (0: there is none), said the bound in
- * it. */
-static void barrier_use_ready(struct barrier *b, uint64_t zxid, uint64_t said,
-                              struct machine_actions *out)
-{
-    /* another library's ready has no bound, and lets in all members that were there */
-    const uint64_t bound = said != 0 && said < zxid ? said : zxid;
-
-    b->ready = zxid != 0;
-    b->before = bound;
-    if (bound >= b->czxid)
-        barrier_enter(b, out, bound);
-    else
-        barrier_count(b, out, BARRIER_COUNTING);
+    barrier_tell_end(b, out, BARRIER_INSIDE, BARRIER_DONE);
 }
 
 static void barrier_open_round(struct barrier *b, struct machine_actions *out, uint64_t bound)
@@ -455,46 +419,30 @@ static bool barrier_read_unread(struct barrier *b, const struct barrier_members 
     return true;
 }
 
+/* Decides by the listed members, as one that leaves: which member to wait for, whether to delete
+ * the own node now, or that all have left. */
 static void barrier_leave(struct barrier *b, const struct barrier_members *m,
                           struct machine_actions *out)
 {
     const size_t first = barrier_lowest(m, b->bound);
-    size_t last;
 
     if (barrier_read_unread(b, m, out, first))
         return;
     b->own = b->own && barrier_has_own(m); /* somebody may have deleted it */
-    if (!b->own && first == m->count)
+    if (!b->own && first == m->count) {
         barrier_end(b, out, BARRIER_DONE);
-    else if (!b->own)
+    } else if (!b->own) {
         barrier_await(b, out, first);
-    else if (first == m->count)
+    } else if (first == m->count) {
         barrier_quit(b, out, BARRIER_THEN_DONE);
-    else if (m->own > first)
+    } else if (m->own > first) {
         barrier_quit(b, out, BARRIER_THEN_WAIT);
-    else if (!barrier_read_unread(b, m, out, last = barrier_highest(m, b->bound)))
-        barrier_await(b, out, last);
-}
-
-static void barrier_on_leave(struct barrier *b, struct machine_actions *out)
-{
-    if (!b->own) {
-        barrier_end(b, out, BARRIER_LOST);
-        return;
-    }
-    b->leaving = true;
-    barrier_count(b, out, BARRIER_LEAVING);
-}
-
-static void barrier_finish_quitting(struct barrier *b, const struct barrier_members *m,
-                                    struct machine_actions *out)
-{
-    b->own = false;
-    if (b->then == BARRIER_THEN_WAIT) {
-        barrier_move(b, BARRIER_LEAVING);
-        barrier_leave(b, m, out);
     } else {
-        barrier_end(b, out, b->then == BARRIER_THEN_DONE ? BARRIER_DONE : BARRIER_FAILED);
+        size_t last = m->count - 1;
+        while (!barrier_is_of(m, last, b->bound)) /* first is of that round */
+            last--;
+        if (!barrier_read_unread(b, m, out, last))
+            barrier_await(b, out, last);
     }
 }
 
@@ -507,16 +455,6 @@ static void barrier_fail(struct barrier *b, struct machine_actions *out)
         barrier_quit(b, out, BARRIER_THEN_FAIL);
     else
         barrier_end(b, out, BARRIER_FAILED);
-}
-
-static void barrier_on_stop(struct barrier *b, struct machine_actions *out)
-{
-    if (b->state == BARRIER_JOINING)
-        b->stopped = true; /* the answer tells whether there is a node */
-    else if (b->state == BARRIER_QUITTING && b->then == BARRIER_THEN_WAIT)
-        b->then = BARRIER_THEN_FAIL;
-    else if (!barrier_is_in(b, OUT | BIT(BARRIER_QUITTING)))
-        barrier_fail(b, out);
 }
 
 /* Handles the end of the session, and of the own node with it. A member that was leaving still
@@ -566,7 +504,13 @@ static void barrier_on_join(struct barrier *b, const struct machine_event *ev,
     if (ev->late_until > b->late)
         b->late = ev->late_until;
     if (ev->rc == STORE_OK) {
-        barrier_join_with(b, ev->czxid, out);
+        b->own = true;
+        b->made = false;
+        b->czxid = ev->czxid;
+        if (b->stopped)
+            barrier_quit(b, out, BARRIER_THEN_FAIL);
+        else
+            barrier_look(b, out);
     } else if (ev->rc == STORE_EXISTS) {
         b->made = true;
         machine_ask(out, STORE_STAT, BARRIER_OWN);
@@ -577,22 +521,32 @@ static void barrier_on_join(struct barrier *b, const struct machine_event *ev,
     }
 }
 
+/* Handles a read of the directory, or of ready. */
 static void barrier_on_look(struct barrier *b, const struct machine_event *ev,
                             struct machine_actions *out)
 {
     const bool there = ev->rc == STORE_OK;
 
-    if (!there && ev->rc != STORE_NONODE)
+    if (!there && ev->rc != STORE_NONODE) {
         barrier_on_refused(b, ev, out);
-    else if (ev->node == BARRIER_DIRECTORY)
-        b->version = there ? ev->version : b->version; /* if the directory is missing, so is the own
-                                                          node, which the list shows */
-    else if (ev->verb == STORE_STAT && there)
+    } else if (ev->node == BARRIER_DIRECTORY) {
+        if (there) /* else the own node is missing, too, which the list shows */
+            b->version = ev->version;
+    } else if (ev->verb == STORE_STAT && there) {
         machine_ask(out, STORE_GET, BARRIER_READY)->also = true;
-    else if (there && barrier_is_later(ev->data, ev->length))
+    } else if (there && barrier_is_later(ev->data, ev->length)) {
         barrier_fail_by(b, BARRIER_LATER, STORE_OK, out);
-    else
-        barrier_use_ready(b, there ? ev->mzxid : 0, barrier_bound_read(ev->data, ev->length), out);
+    } else {
+        const uint64_t zxid = there ? ev->mzxid : 0,
+                       bound = barrier_bound_read(ev->data, ev->length);
+        b->ready = zxid != 0;
+        /* another library's ready has no bound, and lets in all members that were there */
+        b->before = bound != 0 && bound < zxid ? bound : zxid;
+        if (b->before >= b->czxid)
+            barrier_enter(b, out, b->before);
+        else
+            barrier_count(b, out, BARRIER_COUNTING);
+    }
 }
 
 /* Handles the answer to a list, or to a read of a member. The machine decides when all reads are
@@ -618,33 +572,6 @@ static void barrier_on_members(struct barrier *b, const struct machine_event *ev
         barrier_leave(b, m, out);
 }
 
-/* Handles the answer to an opening. If the opening was sent twice, the first sending makes the
- * second fail: ready tells. So it does if the member itself is beyond the bound, for then it has
- * made ready for the others alone. */
-static void barrier_on_open(struct barrier *b, const struct machine_event *ev,
-                            struct machine_actions *out)
-{
-    if (ev->rc == STORE_OK && b->czxid <= b->bound)
-        barrier_enter(b, out, b->bound);
-    else if (ev->rc == STORE_OK || ev->rc == STORE_BADVERSION || ev->rc == STORE_EXISTS ||
-             ev->rc == STORE_NONODE)
-        barrier_look(b, out);
-    else
-        barrier_on_refused(b, ev, out);
-}
-
-static void barrier_on_quit(struct barrier *b, const struct machine_event *ev,
-                            const struct barrier_members *m, struct machine_actions *out)
-{
-    if (ev->rc != STORE_OK && ev->verb == STORE_MULTI) {
-        machine_ask(out, STORE_DELETE, BARRIER_OWN);
-        return;
-    }
-    if (ev->rc != STORE_OK && ev->rc != STORE_NONODE)
-        machine_act(out, MACHINE_ACT_DELETE)->node = BARRIER_OWN;
-    barrier_finish_quitting(b, m, out);
-}
-
 static void barrier_on_answer(struct barrier *b, const struct machine_event *ev,
                               const struct barrier_members *m, struct machine_actions *out)
 {
@@ -656,10 +583,30 @@ static void barrier_on_answer(struct barrier *b, const struct machine_event *ev,
         barrier_on_look(b, ev, out);
         break;
     case BARRIER_OPENING:
-        barrier_on_open(b, ev, out);
+        /* If the opening was sent twice, the first sending makes the second fail. If the member is
+         * beyond the bound, it has made ready for the others alone. Ready tells in both cases. */
+        if (ev->rc == STORE_OK && b->czxid <= b->bound)
+            barrier_enter(b, out, b->bound);
+        else if (ev->rc == STORE_OK || ev->rc == STORE_BADVERSION || ev->rc == STORE_EXISTS ||
+                 ev->rc == STORE_NONODE)
+            barrier_look(b, out);
+        else
+            barrier_on_refused(b, ev, out);
         break;
     case BARRIER_QUITTING:
-        barrier_on_quit(b, ev, m, out);
+        if (ev->rc != STORE_OK && ev->verb == STORE_MULTI) {
+            machine_ask(out, STORE_DELETE, BARRIER_OWN);
+            break;
+        }
+        if (ev->rc != STORE_OK && ev->rc != STORE_NONODE)
+            machine_act(out, MACHINE_ACT_DELETE)->node = BARRIER_OWN;
+        b->own = false;
+        if (b->then == BARRIER_THEN_WAIT) {
+            barrier_move(b, BARRIER_LEAVING);
+            barrier_leave(b, m, out);
+        } else {
+            barrier_end(b, out, b->then == BARRIER_THEN_DONE ? BARRIER_DONE : BARRIER_FAILED);
+        }
         break;
     default:
         barrier_on_members(b, ev, m, out);
@@ -669,28 +616,6 @@ static void barrier_on_answer(struct barrier *b, const struct machine_event *ev,
 
 /* ---- steps ---- */
 
-static void barrier_on_ready_fired(struct barrier *b, struct machine_actions *out)
-{
-    if (b->state == BARRIER_WAITING)
-        barrier_look(b, out);
-    else
-        b->fired = true;
-}
-
-/* Handles the event of an awaited member. One whose data have changed is still there. */
-static void barrier_on_awaited_fired(struct barrier *b, const struct machine_event *ev,
-                                     struct machine_actions *out)
-{
-    if (!b->awaits)
-        return;
-    if (!ev->gone)
-        barrier_ask_awaited(out);
-    else if (b->state == BARRIER_WAITING)
-        barrier_look(b, out);
-    else
-        barrier_count(b, out, BARRIER_LEAVING);
-}
-
 void barrier_step(struct barrier *b, const struct machine_event *ev,
                   const struct barrier_members *m, struct machine_actions *out)
 {
@@ -699,20 +624,35 @@ void barrier_step(struct barrier *b, const struct machine_event *ev,
         barrier_join(b, out);
         break;
     case BARRIER_EV_LEAVE:
-        barrier_on_leave(b, out);
+        b->leaving = b->own;
+        if (b->own)
+            barrier_count(b, out, BARRIER_LEAVING);
+        else
+            barrier_end(b, out, BARRIER_LOST);
         break;
     case MACHINE_EV_FIRED:
-        if (ev->node == BARRIER_READY)
-            barrier_on_ready_fired(b, out);
-        else
-            barrier_on_awaited_fired(b, ev, out);
+        if (ev->node == BARRIER_READY && b->state != BARRIER_WAITING)
+            b->fired = true;
+        else if (ev->node == BARRIER_READY)
+            barrier_look(b, out);
+        else if (b->awaits && !ev->gone) /* the awaited member has changed its data */
+            barrier_ask_awaited(out);
+        else if (b->awaits && b->state == BARRIER_WAITING)
+            barrier_look(b, out);
+        else if (b->awaits)
+            barrier_count(b, out, BARRIER_LEAVING);
         break;
     case MACHINE_EV_TIMER:
         b->late = 0;
         barrier_delete_own(b, out);
         break;
     case MACHINE_EV_STOP:
-        barrier_on_stop(b, out);
+        if (b->state == BARRIER_JOINING)
+            b->stopped = true; /* the answer tells whether there is a node */
+        else if (b->state == BARRIER_QUITTING && b->then == BARRIER_THEN_WAIT)
+            b->then = BARRIER_THEN_FAIL;
+        else if (!barrier_is_in(b, OUT | BIT(BARRIER_QUITTING)))
+            barrier_fail(b, out);
         break;
     case MACHINE_EV_SESSION:
         barrier_on_replaced(b, ev, out);

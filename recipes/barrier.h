@@ -6,7 +6,7 @@
 
 /* ---- an operation ----
  *
- * One operation on a barrier, which is closed while its node exists.
+ * An operation on a barrier, which is closed while its node exists.
  *
  *   IDLE ──> ASKING ──it is as wanted, or refused──────> OVER
  *             │  ^  └──one was lost──> SETTLING ─timer─> ^
@@ -14,9 +14,10 @@
  *   it exists v  │                                      │
  *           WATCHING ───────────────────────────────────┘
  *
- * A set or remove is asked for until the outcome is certain, in the next session if need be. It
- * does not matter by whom it was done. The node belongs to no session. So if a request was lost,
- * the operation ends when that cannot be done any more, whatever becomes of the session. */
+ * A set or remove is sent until the outcome is certain, in the next session if need be. It counts
+ * as done even if another client has done it. The node belongs to no session. So if the answer to a
+ * request was lost, the operation ends when that request cannot be done any more, whatever becomes
+ * of the session. */
 
 enum barrier_goal { BARRIER_SET, BARRIER_REMOVE, BARRIER_WAIT };
 
@@ -50,7 +51,7 @@ bool barrier_call_may_move(enum barrier_call_state from, enum barrier_call_state
 
 /* ---- a member of a double barrier ----
  *
- * One member of a double barrier in Curator's layout: n members enter together, and leave together.
+ * A member of a double barrier in Curator's layout: n members enter together, and leave together.
  * Each has an ephemeral node in the barrier's directory; `ready` there says that a round has begun.
  *
  *   OUTSIDE ──> JOINING ──> LOOKING ──not let in by ready──> COUNTING ──fewer──> WAITING
@@ -62,7 +63,7 @@ bool barrier_call_may_move(enum barrier_call_state from, enum barrier_call_state
  *
  *   INSIDE ──> LEAVING ──not the lowest, or the last──> QUITTING ──> LEAVING ──all gone──> OUTSIDE
  *
- * If it is stopped while the own node stands, it goes by QUITTING to OUTSIDE from every state.
+ * A member that is stopped while its own node stands goes by QUITTING to OUTSIDE, from every state.
  *
  * A create of the own node that was not answered may be done later. So QUITTING waits until it
  * cannot be any more, and deletes the node then: what has left never counts as a member again.
@@ -80,10 +81,10 @@ bool barrier_call_may_move(enum barrier_call_state from, enum barrier_call_state
  *
  * Leaving is Curator's: the lowest by name waits for the highest, the others delete their nodes and
  * wait for the lowest, which removes ready together with its own node. Members beyond the bound are
- * not waited for. When the one that was awaited is gone the members are listed again.
+ * not waited for. When the awaited member is gone, the members are listed again.
  *
- * A czxid is read only where it is needed: each member reads few others, as long as no more come
- * than may enter. */
+ * A czxid is read only if it is needed: each member reads few others, as long as no more come than
+ * may enter. */
 
 enum barrier_state {
     BARRIER_OUTSIDE,
@@ -102,8 +103,8 @@ enum barrier_state {
 enum { BARRIER_EV_ENTER = MACHINE_EV_OWN, BARRIER_EV_LEAVE };
 
 enum barrier_node {
-    BARRIER_OWN, /* the own node: it has a new name with each create that JOINING begins with,
-                    unless .late */
+    BARRIER_OWN, /* the own node: JOINING begins with a new name for it, unless a create of the
+                    last name may still be done (.late) */
     BARRIER_DIRECTORY,
     BARRIER_READY,
     BARRIER_AWAITED, /* the member .awaited, of those listed */

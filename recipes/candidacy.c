@@ -47,7 +47,8 @@ static bool candidacy_leads(const struct candidacy *c)
                            BIT(CANDIDACY_LEADING) | BIT(CANDIDACY_ASKED) | BIT(CANDIDACY_STOPPING));
 }
 
-/* Whether it watches its rivals, in a term, or has until it was asked to stop. */
+/* Whether it may have a watch on its rivals: in a term in which it was not asked to step down, or
+ * in its last one. */
 static bool candidacy_looks_out(const struct candidacy *c)
 {
     return candidacy_is_in(c, BIT(CANDIDACY_LEADING) | BIT(CANDIDACY_STOPPING));
@@ -79,8 +80,8 @@ static void candidacy_move(struct candidacy *c, enum candidacy_state to)
     c->state = to;
 }
 
-static void candidacy_tell(struct machine_actions *out, enum candidacy_tell what,
-                           enum candidacy_cause cause)
+static void candidacy_tell_driver(struct machine_actions *out, enum candidacy_tell what,
+                                  enum candidacy_cause cause)
 {
     machine_tell(out, (int)what, STORE_OK);
     out->list[out->count - 1].why = (int)cause;
@@ -91,17 +92,17 @@ static void candidacy_arm(struct machine_actions *out, int64_t at)
     machine_act(out, MACHINE_ACT_ARM)->at = at;
 }
 
-/* Tells the cause of an end. If the next candidacy is under way, that is no matter of the handle's
- * any more. */
-static void candidacy_note(const struct candidacy_moment *m, struct machine_actions *out,
-                           enum candidacy_cause cause)
+/* Tells the cause of the end of an attempt or a term, unless the handle has begun another
+ * candidacy. */
+static void candidacy_tell_cause(const struct candidacy_moment *m, struct machine_actions *out,
+                                 enum candidacy_cause cause)
 {
     if (!m->superseded)
-        candidacy_tell(out, CANDIDACY_NOTE, cause);
+        candidacy_tell_driver(out, CANDIDACY_NOTE, cause);
 }
 
 /* Ends the watch on the rivals, and the timer. */
-static void candidacy_ignore(struct candidacy *c, struct machine_actions *out)
+static void candidacy_end_watch(struct candidacy *c, struct machine_actions *out)
 {
     c->watched = false;
     machine_act(out, MACHINE_ACT_END);
@@ -113,9 +114,9 @@ static void candidacy_end(struct candidacy *c, struct machine_actions *out,
     const bool after_term = candidacy_leads(c);
 
     if (!after_term)
-        candidacy_ignore(c, out);
+        candidacy_end_watch(c, out);
     candidacy_move(c, CANDIDACY_OVER);
-    candidacy_tell(out, after_term ? CANDIDACY_STOP_AT_ONCE : CANDIDACY_STOP, cause);
+    candidacy_tell_driver(out, after_term ? CANDIDACY_STOP_AT_ONCE : CANDIDACY_STOP, cause);
 }
 
 /* ---- campaigning ---- */
@@ -125,27 +126,27 @@ static void candidacy_enter(struct candidacy *c, const struct candidacy_moment *
 {
     candidacy_move(c, CANDIDACY_QUEUED);
     if (m->refused) {
-        candidacy_note(m, out, CANDIDACY_CAUSE_REFUSED);
+        candidacy_tell_cause(m, out, CANDIDACY_CAUSE_REFUSED);
         candidacy_end(c, out, CANDIDACY_CAUSE_REFUSED);
     } else {
-        candidacy_tell(out, CANDIDACY_ENTER, CANDIDACY_CAUSE_NONE);
+        candidacy_tell_driver(out, CANDIDACY_ENTER, CANDIDACY_CAUSE_NONE);
     }
 }
 
-/* Handles the failure of an attempt. One that was aborted has nothing to tell. */
+/* Handles the failure of an attempt. An attempt that was aborted has nothing to tell. */
 static void candidacy_on_failed(struct candidacy *c, const struct candidacy_moment *m,
                                 struct machine_actions *out)
 {
     if (c->state == CANDIDACY_OVER)
         return;
-    candidacy_note(m, out, CANDIDACY_CAUSE_ATTEMPT);
+    candidacy_tell_cause(m, out, CANDIDACY_CAUSE_ATTEMPT);
     if (m->why != CANDIDACY_CAUSE_ATTEMPT) {
         candidacy_end(c, out, CANDIDACY_CAUSE_ATTEMPT);
         return;
     }
     candidacy_move(c, CANDIDACY_PAUSED);
     c->back_off_ms = back_off_next(c->back_off_ms);
-    candidacy_tell(out, CANDIDACY_FAIL, CANDIDACY_CAUSE_ATTEMPT);
+    candidacy_tell_driver(out, CANDIDACY_FAIL, CANDIDACY_CAUSE_ATTEMPT);
     candidacy_arm(out, m->now + c->back_off_ms * 1000000);
 }
 
@@ -169,8 +170,7 @@ static void candidacy_retry_later(const struct candidacy *c, const struct candid
         candidacy_arm(out, m->now + CANDIDACY_RETRY_NS);
 }
 
-/* Asks the user to step down, if there is a reason: once a term, and never when it is over
- * already. */
+/* Asks the user to step down, if there is a reason: once a term, and not after its end. */
 static void candidacy_review(struct candidacy *c, const struct candidacy_moment *m,
                              struct machine_actions *out)
 {
@@ -180,12 +180,12 @@ static void candidacy_review(struct candidacy *c, const struct candidacy_moment 
         candidacy_retry_later(c, m, out);
         return;
     }
-    candidacy_ignore(c, out);
-    candidacy_tell(out, CANDIDACY_ASK, CANDIDACY_CAUSE_NONE);
+    candidacy_end_watch(c, out);
+    candidacy_tell_driver(out, CANDIDACY_ASK, CANDIDACY_CAUSE_NONE);
     candidacy_move(c, CANDIDACY_ASKED);
 }
 
-/* Sees to a watch on the rivals, and asks the user to step down if there is a reason. */
+/* Watches the rivals, if no watch stands. Asks the user to step down if there is a reason. */
 static void candidacy_look_out(struct candidacy *c, const struct candidacy_moment *m,
                                struct machine_actions *out)
 {
@@ -214,7 +214,7 @@ static void candidacy_lead(struct candidacy *c, const struct candidacy_moment *m
 {
     candidacy_move(c, CANDIDACY_LEADING);
     c->back_off_ms = 0;
-    candidacy_tell(out, CANDIDACY_LEAD, CANDIDACY_CAUSE_NONE);
+    candidacy_tell_driver(out, CANDIDACY_LEAD, CANDIDACY_CAUSE_NONE);
     candidacy_look_out(c, m, out);
 }
 
@@ -230,17 +230,17 @@ static void candidacy_on_won(struct candidacy *c, const struct candidacy_moment 
     candidacy_list(c, out, true);
 }
 
-/* Gives the grant back for another candidate, by the timer: this may be in the middle of an
- * attempt's step, or of a session's end. */
+/* Gives the grant back for another candidate. The timer does so, since an attempt's step, or the
+ * end of a session, may be under way now. */
 static void candidacy_pass(struct candidacy *c, const struct candidacy_moment *m,
                            struct machine_actions *out)
 {
     candidacy_move(c, CANDIDACY_PASSING);
-    candidacy_ignore(c, out);
+    candidacy_end_watch(c, out);
     candidacy_arm(out, m->now);
 }
 
-/* Handles a list of the candidates. A winner that cannot get one leads: priorities are a
+/* Handles a list of the candidates. A winner that cannot get a list leads: priorities are a
  * courtesy. */
 static void candidacy_on_listed(struct candidacy *c, const struct machine_event *ev,
                                 const struct candidacy_moment *m, struct machine_actions *out)
@@ -257,24 +257,6 @@ static void candidacy_on_listed(struct candidacy *c, const struct machine_event 
         candidacy_lead(c, m, out);
 }
 
-/* Lists without a watch, since none can be set: that is worth less, but something. */
-static void candidacy_on_unwatched(struct candidacy *c, const struct candidacy_moment *m,
-                                   struct machine_actions *out)
-{
-    candidacy_list(c, out, false);
-    if (c->state == CANDIDACY_LEADING && m->owned)
-        candidacy_retry_later(c, m, out);
-}
-
-static void candidacy_on_answer(struct candidacy *c, const struct machine_event *ev,
-                                const struct candidacy_moment *m, struct machine_actions *out)
-{
-    if (ev->rc == STORE_LIMIT)
-        candidacy_on_unwatched(c, m, out);
-    else
-        candidacy_on_listed(c, ev, m, out);
-}
-
 static void candidacy_on_session(struct candidacy *c, const struct candidacy_moment *m,
                                  struct machine_actions *out)
 {
@@ -283,8 +265,8 @@ static void candidacy_on_session(struct candidacy *c, const struct candidacy_mom
         candidacy_pass(c, m, out);
 }
 
-/* Keeps in mind that it is asked to give way. Before it leads, the user is asked as soon as it
- * does. */
+/* Handles the word in the grant's node that asks the leader to give way. Before it leads, the user
+ * is asked as soon as it does. */
 static void candidacy_on_revoked(struct candidacy *c, const struct candidacy_moment *m,
                                  struct machine_actions *out)
 {
@@ -297,9 +279,9 @@ static void candidacy_on_term_told(struct candidacy *c, const struct candidacy_m
 {
     const enum candidacy_cause cause = m->lost ? CANDIDACY_CAUSE_LOST : CANDIDACY_CAUSE_NONE;
 
-    candidacy_ignore(c, out);
-    candidacy_tell(out, CANDIDACY_FORGET, CANDIDACY_CAUSE_NONE);
-    candidacy_note(m, out, cause);
+    candidacy_end_watch(c, out);
+    candidacy_tell_driver(out, CANDIDACY_FORGET, CANDIDACY_CAUSE_NONE);
+    candidacy_tell_cause(m, out, cause);
     if (c->state == CANDIDACY_STOPPING)
         candidacy_end(c, out, c->cause);
     else if (m->closing)
@@ -318,18 +300,11 @@ static void candidacy_on_timer(struct candidacy *c, const struct candidacy_momen
         return;
     }
     if (c->state == CANDIDACY_PASSING)
-        candidacy_tell(out, CANDIDACY_LEAVE, CANDIDACY_CAUSE_NONE);
+        candidacy_tell_driver(out, CANDIDACY_LEAVE, CANDIDACY_CAUSE_NONE);
     candidacy_enter(c, m, out);
 }
 
 /* ---- the user ---- */
-
-static void candidacy_on_yield(const struct candidacy *c, const struct candidacy_moment *m,
-                               struct machine_actions *out)
-{
-    if (candidacy_is_in(c, BIT(CANDIDACY_LEADING) | BIT(CANDIDACY_ASKED)) && !m->released)
-        candidacy_tell(out, CANDIDACY_RESIGN, CANDIDACY_CAUSE_NONE);
-}
 
 static void candidacy_on_stop(struct candidacy *c, const struct candidacy_moment *m,
                               struct machine_actions *out)
@@ -337,15 +312,15 @@ static void candidacy_on_stop(struct candidacy *c, const struct candidacy_moment
     c->cause = m->closed ? CANDIDACY_CAUSE_CLOSED : CANDIDACY_CAUSE_NONE;
     if (candidacy_leads(c)) { /* the user is told of the term's end first */
         candidacy_move(c, CANDIDACY_STOPPING);
-        candidacy_tell(out, CANDIDACY_RESIGN, CANDIDACY_CAUSE_NONE);
+        candidacy_tell_driver(out, CANDIDACY_RESIGN, CANDIDACY_CAUSE_NONE);
         return;
     }
     if (c->state != CANDIDACY_PAUSED)
-        candidacy_note(m, out, c->cause);
+        candidacy_tell_cause(m, out, c->cause);
     if (c->state == CANDIDACY_QUEUED)
-        candidacy_tell(out, CANDIDACY_ABORT, CANDIDACY_CAUSE_NONE);
+        candidacy_tell_driver(out, CANDIDACY_ABORT, CANDIDACY_CAUSE_NONE);
     if (candidacy_is_in(c, BIT(CANDIDACY_CHECKING) | BIT(CANDIDACY_PASSING)))
-        candidacy_tell(out, CANDIDACY_LEAVE, CANDIDACY_CAUSE_NONE);
+        candidacy_tell_driver(out, CANDIDACY_LEAVE, CANDIDACY_CAUSE_NONE);
     candidacy_end(c, out, c->cause);
 }
 
@@ -365,13 +340,20 @@ void candidacy_step(struct candidacy *c, const struct machine_event *ev,
         [CANDIDACY_EV_TERM_TOLD] = candidacy_on_term_told,
     };
 
-    if (ev->kind == MACHINE_EV_ANSWER)
-        candidacy_on_answer(c, ev, m, out);
-    else if (ev->kind == MACHINE_EV_FIRED)
+    if (ev->kind == MACHINE_EV_ANSWER && ev->rc == STORE_LIMIT) {
+        /* no watch can be set: a list without one is worth less, but something */
+        candidacy_list(c, out, false);
+        if (c->state == CANDIDACY_LEADING && m->owned)
+            candidacy_retry_later(c, m, out);
+    } else if (ev->kind == MACHINE_EV_ANSWER) {
+        candidacy_on_listed(c, ev, m, out);
+    } else if (ev->kind == MACHINE_EV_FIRED) {
         candidacy_list(c, out, true);
-    else if (ev->kind == CANDIDACY_EV_YIELD)
-        candidacy_on_yield(c, m, out);
-    else
+    } else if (ev->kind == CANDIDACY_EV_YIELD) {
+        if (candidacy_is_in(c, BIT(CANDIDACY_LEADING) | BIT(CANDIDACY_ASKED)) && !m->released)
+            candidacy_tell_driver(out, CANDIDACY_RESIGN, CANDIDACY_CAUSE_NONE);
+    } else {
         handlers[ev->kind](c, m, out);
+    }
     assert(candidacy_invariant(c));
 }

@@ -19,10 +19,10 @@
 enum candidacy_state {
     CANDIDACY_PAUSED,   /* the timer begins the next attempt; the first begins so, too */
     CANDIDACY_QUEUED,   /* an attempt is under way */
-    CANDIDACY_CHECKING, /* won, and nobody was told: does a higher priority wait? */
+    CANDIDACY_CHECKING, /* it has won, which nobody was told: does a higher priority wait? */
     CANDIDACY_PASSING, /* a higher priority waits: the timer gives the grant back, and queues at the
                           tail */
-    CANDIDACY_LEADING, /* the user was told that it leads, and not that the term has ended */
+    CANDIDACY_LEADING, /* the user was told that it leads, but not yet that the term has ended */
     CANDIDACY_ASKED,   /* the same, and the user was asked to step down */
     CANDIDACY_STOPPING, /* it leads, and this is its last term */
     CANDIDACY_OVER,
@@ -34,8 +34,8 @@ enum {
     CANDIDACY_EV_WON = MACHINE_EV_OWN, /* the attempt has a grant */
     CANDIDACY_EV_FAILED,               /* the attempt has ended without a grant */
     CANDIDACY_EV_REVOKED,              /* the grant's node asks to give way (payload.h) */
-    CANDIDACY_EV_TERM_TOLD,            /* the user has heard that the term has ended */
-    CANDIDACY_EV_YIELD                 /* the user's wish */
+    CANDIDACY_EV_TERM_TOLD,            /* the user was told that the term has ended */
+    CANDIDACY_EV_YIELD                 /* the user ends the term, and campaigns again */
 };
 
 /* The only node: the directory of the candidates. */
@@ -59,7 +59,7 @@ enum candidacy_tell {
     CANDIDACY_FORGET, /* forget the grant, whose end was told */
     CANDIDACY_ASK,    /* tell that it is time to step down */
     CANDIDACY_FAIL,   /* tell the error of the last attempt */
-    CANDIDACY_NOTE,   /* keep the cause of the end of the last attempt or term */
+    CANDIDACY_NOTE,   /* store the cause of the end of the last attempt or term */
     CANDIDACY_STOP,   /* the last: tell that it is over, and the cause */
     CANDIDACY_STOP_AT_ONCE /* the same, but in the callback that told the end of the term, not by
                               the queue */
@@ -91,7 +91,7 @@ struct candidacy {
     /* set at the beginning: */
     enum rule rule;
     bool once;  /* it stops after one term */
-    bool yield; /* to a candidate of higher priority */
+    bool yield; /* it gives way to a candidate of higher priority */
     int priority;
     /* since then: */
     enum candidacy_state state;

@@ -6,7 +6,7 @@
 
 #define BIT(state) (1U << (state))
 
-/* A query may begin anew in every state. */
+/* Every state but OVER leads to these: a query may begin, or begin anew, at any time. */
 #define ANEW                                                                                       \
     (BIT(CHILDREN_AWAY) | BIT(CHILDREN_SYNCING) | BIT(CHILDREN_LISTING) | BIT(CHILDREN_RESTING) |  \
      BIT(CHILDREN_READING) | BIT(CHILDREN_BACKED_OFF) | BIT(CHILDREN_OVER))
@@ -67,7 +67,7 @@ void children_list(struct children *c, struct machine_actions *out, bool watch)
     c->watched = watch;
 }
 
-/* Makes all answers stale that are under way. */
+/* Makes the answers of the present query stale. */
 static void children_forget(struct machine_actions *out)
 {
     machine_act(out, MACHINE_ACT_FORGET)->slot = CHILDREN_SLOT;
@@ -109,25 +109,21 @@ static void children_refuse(struct children *c, const struct children_moment *mo
         machine_tell(out, (int)why, STORE_OK);
 }
 
-static enum children_news children_on_ok(struct children *c, struct machine_actions *out)
-{
-    const bool watched = c->watched;
-
-    if (c->state != CHILDREN_LISTING) {
-        children_list(c, out, c->watch);
-        return CHILDREN_NOTHING;
-    }
-    children_move(c, CHILDREN_READING);
-    c->watched = watched;
-    return CHILDREN_LISTED;
-}
-
 static enum children_news children_on_answer(struct children *c, const struct machine_event *ev,
                                              const struct children_moment *moment,
                                              struct machine_actions *out)
 {
-    if (ev->rc == STORE_OK)
-        return children_on_ok(c, out);
+    const bool watched = c->watched; /* a move clears it */
+
+    if (ev->rc == STORE_OK && c->state == CHILDREN_LISTING) {
+        children_move(c, CHILDREN_READING);
+        c->watched = watched;
+        return CHILDREN_LISTED;
+    }
+    if (ev->rc == STORE_OK) {
+        children_list(c, out, c->watch);
+        return CHILDREN_NOTHING;
+    }
     if (ev->rc == STORE_NONODE && c->state == CHILDREN_LISTING) {
         machine_ask(out, STORE_STAT, CHILDREN_DIRECTORY)->watch = true;
         children_move(c, CHILDREN_FINDING);
@@ -141,27 +137,23 @@ static enum children_news children_on_answer(struct children *c, const struct ma
     return CHILDREN_NOTHING;
 }
 
-static void children_stop(struct children *c, struct machine_actions *out)
-{
-    machine_act(out, MACHINE_ACT_END);
-    children_move(c, CHILDREN_OVER);
-}
-
 enum children_news children_step(struct children *c, const struct machine_event *ev,
                                  const struct children_moment *moment, struct machine_actions *out)
 {
     enum children_news news = CHILDREN_NOTHING;
 
-    if (ev->kind == MACHINE_EV_BEGIN)
+    if (ev->kind == MACHINE_EV_BEGIN) {
         news = children_begin(c, moment, out, true);
-    else if (ev->kind == MACHINE_EV_TIMER)
+    } else if (ev->kind == MACHINE_EV_TIMER) {
         news = children_begin(c, moment, out, c->state == CHILDREN_BACKED_OFF);
-    else if (ev->kind == MACHINE_EV_FIRED)
+    } else if (ev->kind == MACHINE_EV_FIRED) {
         news = children_changed(c, moment, out);
-    else if (ev->kind == MACHINE_EV_ANSWER)
+    } else if (ev->kind == MACHINE_EV_ANSWER) {
         news = children_on_answer(c, ev, moment, out);
-    else if (ev->kind == MACHINE_EV_STOP)
-        children_stop(c, out);
+    } else if (ev->kind == MACHINE_EV_STOP) {
+        machine_act(out, MACHINE_ACT_END);
+        children_move(c, CHILDREN_OVER);
+    }
     assert(children_invariant(c));
     return news;
 }

@@ -9,8 +9,8 @@
  * A refusal leads to BACKED_OFF, and its timer to SYNCING. A new connection leads to SYNCING from
  * every state. Without a connection it is AWAY, and OVER when it is to stop.
  *
- * It is a part of a larger machine, which reads what there is. One that only tells that something
- * may have changed needs no more than children_report(). */
+ * This machine is a part of a larger one, which reads what there is. A machine that only tells that
+ * something may have changed needs no more than children_report(). */
 #ifndef RECIPES_CHILDREN_H
 #define RECIPES_CHILDREN_H
 
@@ -79,8 +79,8 @@ struct children {
 enum children_news children_step(struct children *c, const struct machine_event *ev,
                                  const struct children_moment *moment, struct machine_actions *out);
 
-/* Takes an event of a machine that only tells CHILDREN_TELL_OWN each time when it has listed the
- * children. */
+/* Takes an event, for a machine that only tells CHILDREN_TELL_OWN each time when the children are
+ * listed. */
 void children_report(struct children *c, const struct machine_event *ev,
                      const struct children_moment *moment, struct machine_actions *out);
 

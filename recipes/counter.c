@@ -29,7 +29,7 @@ bool counter_may_move(enum counter_state from, enum counter_state to)
     return (counter_table[from].next & BIT(to)) != 0;
 }
 
-/* Whether a set may be applied that was not answered. */
+/* Whether a set was sent that may be applied, and whose answer is not known. */
 static bool counter_is_doubtful(const struct counter *c)
 {
     return c->state == COUNTER_SETTING || c->state == COUNTER_PASSING ||
@@ -71,11 +71,6 @@ bool counter_decode(unsigned width, const void *data, size_t length, int64_t *re
     return true;
 }
 
-static bool counter_overflows(int64_t a, int64_t b)
-{
-    return b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b;
-}
-
 enum counter_verdict counter_next(const struct counter *c, int64_t value, int64_t *ret)
 {
     if (c->goal == COUNTER_SWAP && value != c->expected)
@@ -84,10 +79,10 @@ enum counter_verdict counter_next(const struct counter *c, int64_t value, int64_
         *ret = value;
     else if (c->goal != COUNTER_ADD)
         *ret = c->operand;
-    else if (!counter_overflows(value, c->operand))
-        *ret = value + c->operand;
-    else
+    else if (c->operand > 0 ? value > INT64_MAX - c->operand : value < INT64_MIN - c->operand)
         return COUNTER_OVERFLOW;
+    else
+        *ret = value + c->operand;
     return counter_fits(c->width, *ret) ? COUNTER_DONE : COUNTER_OVERFLOW;
 }
 
@@ -118,28 +113,6 @@ static void counter_read(struct counter *c, struct machine_actions *out, enum co
     machine_ask(out, STORE_GET, COUNTER_NODE)->also = first;
 }
 
-/* Makes the node. The counter is 0 then, even if another client has made it. */
-static void counter_make(struct counter *c, struct machine_actions *out)
-{
-    counter_move(c, COUNTER_MAKING);
-    machine_ask(out, STORE_CREATE, COUNTER_NODE)->mode = STORE_PERSISTENT;
-}
-
-static void counter_set(struct counter *c, struct machine_actions *out)
-{
-    struct machine_action *a;
-
-    if (c->tries == COUNTER_TRIES) {
-        counter_end(c, out, c->doubted ? COUNTER_UNKNOWN : COUNTER_BUSY, STORE_OK);
-        return;
-    }
-    c->tries++;
-    counter_move(c, COUNTER_SETTING);
-    a = machine_ask(out, STORE_SET, COUNTER_NODE);
-    a->once = true;
-    a->version = c->version;
-}
-
 int64_t counter_written(const struct counter *c)
 {
     return c->state == COUNTER_SETTING ? c->next : 0;
@@ -156,11 +129,13 @@ static bool counter_is_to_write(struct counter *c, int64_t value, struct machine
     return false;
 }
 
-/* Decides by the number that was read. A set is made even if it does not change the number: those
- * who watch the node expect it. */
+/* Decides by the number that was read, and writes the next one, unless other clients were faster
+ * too often. A set is made even if it does not change the number, since watches of the node are to
+ * fire. */
 static void counter_use(struct counter *c, const struct machine_event *ev,
                         struct machine_actions *out)
 {
+    struct machine_action *a;
     int64_t value;
 
     if (!counter_decode(c->width, ev->data, ev->length, &value)) {
@@ -169,8 +144,17 @@ static void counter_use(struct counter *c, const struct machine_event *ev,
     }
     c->version = ev->version;
     c->czxid = ev->czxid;
-    if (counter_is_to_write(c, value, out))
-        counter_set(c, out);
+    if (!counter_is_to_write(c, value, out))
+        return;
+    if (c->tries == COUNTER_TRIES) {
+        counter_end(c, out, c->doubted ? COUNTER_UNKNOWN : COUNTER_BUSY, STORE_OK);
+        return;
+    }
+    c->tries++;
+    counter_move(c, COUNTER_SETTING);
+    a = machine_ask(out, STORE_SET, COUNTER_NODE);
+    a->once = true;
+    a->version = c->version;
 }
 
 /* Decides by a read after a set that was not answered: what was its version used for? While that
@@ -196,31 +180,11 @@ static void counter_judge(struct counter *c, const struct machine_event *ev,
 
 /* ---- answers ---- */
 
-static void counter_on_read(struct counter *c, const struct machine_event *ev,
-                            struct machine_actions *out)
-{
-    if (ev->rc == STORE_OK)
-        counter_use(c, ev, out);
-    else if (ev->rc != STORE_NONODE)
-        counter_end(c, out, COUNTER_REFUSED, ev->rc);
-    else if (counter_is_to_write(c, 0, out)) /* an operation that is refused makes no node */
-        counter_make(c, out);
-}
-
-static void counter_on_made(struct counter *c, const struct machine_event *ev,
-                            struct machine_actions *out)
-{
-    if (ev->rc == STORE_OK || ev->rc == STORE_EXISTS)
-        counter_read(c, out, COUNTER_READING);
-    else
-        counter_end(c, out, COUNTER_REFUSED, ev->rc);
-}
-
 static void counter_on_set(struct counter *c, const struct machine_event *ev,
                            struct machine_actions *out)
 {
     switch (ev->rc) {
-    case STORE_OK: /* may be of another node than was read */
+    case STORE_OK: /* the set may be of another node than was read */
         counter_end(c, out,
                     ev->czxid == c->czxid || c->goal == COUNTER_SET ? COUNTER_DONE
                                                                     : COUNTER_UNKNOWN,
@@ -246,54 +210,70 @@ static void counter_on_answer(struct counter *c, const struct machine_event *ev,
 {
     if (ev->verb == STORE_SYNC)
         return; /* the read after it tells */
-    if (c->state == COUNTER_READING)
-        counter_on_read(c, ev, out);
-    else if (c->state == COUNTER_MAKING)
-        counter_on_made(c, ev, out);
-    else if (c->state == COUNTER_SETTING)
+    switch (c->state) {
+    case COUNTER_READING:
+        if (ev->rc == STORE_OK) {
+            counter_use(c, ev, out);
+        } else if (ev->rc != STORE_NONODE) {
+            counter_end(c, out, COUNTER_REFUSED, ev->rc);
+        } else if (counter_is_to_write(c, 0, out)) {
+            /* makes the node with the number 0; an operation that is refused makes none */
+            counter_move(c, COUNTER_MAKING);
+            machine_ask(out, STORE_CREATE, COUNTER_NODE)->mode = STORE_PERSISTENT;
+        }
+        break;
+    case COUNTER_MAKING:
+        if (ev->rc == STORE_OK || ev->rc == STORE_EXISTS)
+            counter_read(c, out, COUNTER_READING);
+        else
+            counter_end(c, out, COUNTER_REFUSED, ev->rc);
+        break;
+    case COUNTER_SETTING:
         counter_on_set(c, ev, out);
-    else if (c->state == COUNTER_PASSING && machine_is_by_quorum(ev->rc))
-        counter_read(c, out, COUNTER_CHECKING);
-    else if (c->state == COUNTER_CHECKING && ev->rc == STORE_OK)
-        counter_judge(c, ev, out);
-    else
-        counter_end(c, out, COUNTER_UNKNOWN, STORE_OK);
-}
-
-/* ---- steps ---- */
-
-static void counter_on_stop(struct counter *c, const struct machine_event *ev,
-                            struct machine_actions *out)
-{
-    const bool unsent = c->state == COUNTER_SETTING && ev->unsent && !c->doubted;
-
-    counter_end(c, out, counter_is_doubtful(c) && !unsent ? COUNTER_UNKNOWN : COUNTER_LATE,
-                STORE_OK);
-}
-
-static void counter_on_session(struct counter *c, const struct machine_event *ev,
-                               struct machine_actions *out)
-{
-    if (!counter_is_doubtful(c))
-        counter_read(c, out, COUNTER_READING);
-    else if (c->state == COUNTER_SETTING && ev->unsent)
-        counter_read(c, out, c->doubted ? COUNTER_CHECKING : COUNTER_READING);
-    else
-        counter_end(c, out, COUNTER_UNKNOWN, STORE_OK);
+        break;
+    case COUNTER_PASSING:
+        if (machine_is_by_quorum(ev->rc))
+            counter_read(c, out, COUNTER_CHECKING);
+        else
+            counter_end(c, out, COUNTER_UNKNOWN, STORE_OK);
+        break;
+    default:
+        if (c->state == COUNTER_CHECKING && ev->rc == STORE_OK)
+            counter_judge(c, ev, out);
+        else
+            counter_end(c, out, COUNTER_UNKNOWN, STORE_OK);
+        break;
+    }
 }
 
 void counter_step(struct counter *c, const struct machine_event *ev, struct machine_actions *out)
 {
+    const bool unsent = c->state == COUNTER_SETTING && ev->unsent; /* the last set was not sent */
+
     if (c->state == COUNTER_OVER)
         return;
-    if (ev->kind == MACHINE_EV_ANSWER)
+    switch (ev->kind) {
+    case MACHINE_EV_ANSWER:
         counter_on_answer(c, ev, out);
-    else if (ev->kind == MACHINE_EV_STOP)
-        counter_on_stop(c, ev, out);
-    else if (ev->kind == MACHINE_EV_SESSION)
-        counter_on_session(c, ev, out);
-    else
+        break;
+    case MACHINE_EV_STOP:
+        counter_end(c, out,
+                    counter_is_doubtful(c) && (!unsent || c->doubted) ? COUNTER_UNKNOWN
+                                                                      : COUNTER_LATE,
+                    STORE_OK);
+        break;
+    case MACHINE_EV_SESSION:
+        if (unsent)
+            counter_read(c, out, c->doubted ? COUNTER_CHECKING : COUNTER_READING);
+        else if (counter_is_doubtful(c))
+            counter_end(c, out, COUNTER_UNKNOWN, STORE_OK);
+        else
+            counter_read(c, out, COUNTER_READING);
+        break;
+    default:
         counter_read(c, out, COUNTER_READING);
+        break;
+    }
     assert(counter_invariant(c));
 }
 
@@ -304,8 +284,9 @@ static void counter_watch_read(struct machine_actions *out)
     machine_ask(out, STORE_GET, COUNTER_WATCHED)->watch = true;
 }
 
-static void counter_watch_take(struct counter_watch *w, bool odd, int64_t number,
-                               const struct children_moment *m, struct machine_actions *out)
+/* Ends a query, and tells its result if that was not told last. odd: the data are no number. */
+static void counter_watch_found(struct counter_watch *w, bool odd, int64_t number,
+                                const struct children_moment *m, struct machine_actions *out)
 {
     const bool news = odd ? !w->odd : !w->told || w->odd || number != w->number;
 
@@ -331,7 +312,7 @@ static void counter_watch_on_node(struct counter_watch *w, const struct machine_
         children_changed(&w->children, m, out);
     } else if (ev->rc == STORE_OK) {
         const bool odd = !counter_decode(w->width, ev->data, ev->length, &number);
-        counter_watch_take(w, odd, number, m, out);
+        counter_watch_found(w, odd, number, m, out);
     } else {
         children_refused(&w->children, m, out, ev->rc);
     }
@@ -350,5 +331,5 @@ void counter_watch_step(struct counter_watch *w, const struct machine_event *ev,
     if (news == CHILDREN_LISTED)
         counter_watch_read(out);
     else if (news == CHILDREN_MISSING)
-        counter_watch_take(w, false, 0, m, out);
+        counter_watch_found(w, false, 0, m, out);
 }

@@ -50,7 +50,7 @@ enum counter_verdict {
     COUNTER_UNKNOWN   /* it may have been done, or may be later */
 };
 
-enum counter_node { COUNTER_NODE, COUNTER_NODE_NONE /* one that is never there */ };
+enum counter_node { COUNTER_NODE, COUNTER_NODE_NONE /* a node that never exists */ };
 
 /* All 0 but for what is set at the beginning. */
 struct counter {
@@ -77,8 +77,8 @@ const char *counter_state_name(enum counter_state state);
 
 /* ---- a watch ----
  *
- * It reads the number whenever there is a connection and whenever it may have changed, and tells
- * one that is not the one told last. A node that is missing has the number 0. */
+ * A watch reads the number when there is a connection and when the number may have changed. It
+ * tells the number if that is not the last one told. A node that is missing has the number 0. */
 
 enum { COUNTER_WATCHED = CHILDREN_NODES }; /* the counter's node, which is the directory, too */
 

@@ -19,7 +19,7 @@ enum loss {
 
 /* ---- the servers ----
  *
- * Will the servers ever let this session return? Where their data has gone back (emptied, restored
+ * Will the servers ever let this session return? If their data has gone back (emptied, restored
  * from a backup, the last transactions lost in a crash), a server refuses every handle that has
  * seen more than it has itself. It closes the connection without a word, and libzookeeper tries
  * again for ever.
@@ -32,7 +32,7 @@ enum loss {
  *   than is known here. In that time a server that has lost its leader notices (syncLimit), and
  *   dead servers that libzookeeper tries first are tried.
  * In either time nothing reached the session, so that the servers end it if they have it at all:
- * a new one loses nothing. Where nobody serves, nothing counts: a plain outage ends no session.
+ * a new one loses nothing. While no server serves, nothing counts: a plain outage ends no session.
  * docs/design/servers.md has the argument. */
 
 enum rollback_evidence {
@@ -50,8 +50,8 @@ struct rollback {
     bool possible; /* the outage is so long that the data may have gone back, and grown again */
 };
 
-/* Takes what the servers show now. They are asked for the first time a quarter of a session timeout
- * after the connection was lost. */
+/* Stores what the servers show now. They are asked for the first time a quarter of a session
+ * timeout after the connection was lost. */
 void rollback_heard(struct rollback *r, enum rollback_evidence evidence, struct instant now);
 
 /* Whether a new session must begin; asked right after rollback_heard(). timeout: the longest that

@@ -107,7 +107,7 @@ static void add_address(struct reading *r, struct text host, struct text port, b
 
 /* Adds the addresses for clients of one server. servers is HOST:PORT:PORT[|…], without the role;
  * client is [HOST:]PORT. */
-static void take_server(struct reading *r, struct text servers, struct text client, bool votes)
+static void add_server(struct reading *r, struct text servers, struct text client, bool votes)
 {
     const struct text port = cut_last(&client), host = unbracket(client);
 
@@ -157,7 +157,7 @@ size_t ensemble_read(const char *config, size_t size, struct ensemble_member *re
 
     while (all.at < all.end) {
         if (read_server(cut_first(&all, '\n'), &line))
-            take_server(&r, line.servers, line.client, !line.observes);
+            add_server(&r, line.servers, line.client, !line.observes);
     }
     return r.count;
 }

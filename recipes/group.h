@@ -26,7 +26,7 @@ struct group_news {
 };
 
 /* Returns the news of a name. *told is how it was told last, now is how it was read; copies now to
- * *told. other: it is the same node with the same zxids, but not the same data. Where the servers'
+ * *told. other: it is the same node with the same zxids, but not the same data. If the servers'
  * data have gone back, zxids come again. */
 struct group_news group_see(struct group_node *told, struct group_node now, bool other);
 

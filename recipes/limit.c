@@ -29,12 +29,6 @@ static void limit_end(struct limit_call *l, struct machine_actions *out, enum li
     machine_tell(out, (int)verdict, rc);
 }
 
-static void limit_ask(struct limit_call *l, struct machine_actions *out)
-{
-    limit_move(l, LIMIT_READING);
-    machine_ask(out, STORE_GET, 0);
-}
-
 /* Decides by the limit that was read. In a node without data a limit can be set, but none can be
  * read. */
 static void limit_use(struct limit_call *l, const struct machine_event *ev,
@@ -51,29 +45,22 @@ static void limit_use(struct limit_call *l, const struct machine_event *ev,
     }
 }
 
-static void limit_on_answer(struct limit_call *l, const struct machine_event *ev,
-                            struct machine_actions *out)
-{
-    if (ev->rc == STORE_BADVERSION)
-        limit_ask(l, out);
-    else if (ev->rc != STORE_OK)
-        limit_end(l, out, LIMIT_REFUSED, ev->rc);
-    else if (l->state == LIMIT_READING)
-        limit_use(l, ev, out);
-    else
-        limit_end(l, out, LIMIT_DONE, STORE_OK);
-}
-
 void limit_step(struct limit_call *l, const struct machine_event *ev, struct machine_actions *out)
 {
     if (l->state == LIMIT_OVER)
         return;
-    if (ev->kind == MACHINE_EV_ANSWER)
-        limit_on_answer(l, ev, out);
-    else if (ev->kind == MACHINE_EV_STOP)
+    if (ev->kind == MACHINE_EV_STOP) {
         limit_end(l, out, LIMIT_STOPPED, STORE_OK);
-    else
-        limit_ask(l, out);
+    } else if (ev->kind != MACHINE_EV_ANSWER || ev->rc == STORE_BADVERSION) {
+        limit_move(l, LIMIT_READING);
+        machine_ask(out, STORE_GET, 0);
+    } else if (ev->rc != STORE_OK) {
+        limit_end(l, out, LIMIT_REFUSED, ev->rc);
+    } else if (l->state == LIMIT_READING) {
+        limit_use(l, ev, out);
+    } else {
+        limit_end(l, out, LIMIT_DONE, STORE_OK);
+    }
 }
 
 int32_t limit_read(const char *data, size_t length)

@@ -1,5 +1,5 @@
-/* The diagram is in member.h. member_step() hands an event to the phase that the member is in,
- * unless all phases take it in the same way. */
+/* The diagram is in member.h. member_step() hands an event to the state that the member is in,
+ * unless all states handle it in the same way. */
 #include "member.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 /* A set of states is the sum of these. */
 #define BIT(state) (1U << (state))
 
-/* In another session a member begins anew, or ends what was ending. */
+/* Another session leads to these states: a member begins anew, or ends if it was to leave. */
 #define ANEW (BIT(MEMBER_CREATING) | BIT(MEMBER_OVER))
 
 static const struct {
@@ -119,7 +119,7 @@ static void member_report_out(struct member *m, struct machine_actions *out, enu
     m->told_in = m->told_suspect = false;
 }
 
-/* ---- what several phases lead to ---- */
+/* ---- what several states lead to ---- */
 
 static void member_begin_creating(struct member *m, struct machine_actions *out)
 {
@@ -160,8 +160,8 @@ static void member_check(struct member *m, struct machine_actions *out)
     member_ask_read(out, true);
 }
 
-/* Forgets .settles when it has passed. Time may have passed since an answer was asked for. So what
- * a read shows is settled only if it was asked for after the timer. */
+/* Forgets .settles when that time has passed. No answer calls this, since the server may have read
+ * the node before that time. */
 static void member_update_settles(struct member *m, const struct member_moment *moment)
 {
     if (m->settles <= moment->now)
@@ -237,43 +237,7 @@ static void member_end_without_node(struct member *m, struct machine_actions *ou
     member_begin_settling(m, out);
 }
 
-/* ---- OUT ---- */
-
-static void member_step_out(struct member *m, const struct machine_event *ev,
-                            struct machine_actions *out)
-{
-    if (ev->kind == MEMBER_EV_LEAVE) {
-        member_finish(m, out);
-    } else if (ev->kind == MACHINE_EV_BEGIN) {
-        if (m->wanted == 0)
-            m->wanted = 1;
-        member_begin_creating(m, out);
-    }
-}
-
 /* ---- CREATING ---- */
-
-static void member_on_created(struct member *m, const struct machine_event *ev,
-                              struct machine_actions *out)
-{
-    m->stands = false;
-    m->seen = ev->connection;
-    if (m->leaves) {
-        member_begin_leaving(m, out, ev->czxid);
-        return;
-    }
-    member_begin_in(m, ev->czxid, 0);
-    member_report_written(m, out, m->sent);
-    member_check(m, out);
-}
-
-/* Reads the node of its name, which may come from a create of ours whose answer was lost. */
-static void member_on_exists(struct member *m, struct machine_actions *out)
-{
-    m->stands = true;
-    member_move(m, MEMBER_READING);
-    member_ask_read(out, !m->leaves);
-}
 
 /* Leaves although a node of ours may stand, since a create was not answered. */
 static void member_leave_if_any(struct member *m, struct machine_actions *out)
@@ -295,22 +259,35 @@ static void member_back_off(struct member *m, const struct member_moment *moment
 static void member_step_creating(struct member *m, const struct machine_event *ev,
                                  const struct member_moment *moment, struct machine_actions *out)
 {
-    if (ev->kind == MEMBER_EV_LEAVE)
+    if (ev->kind == MEMBER_EV_LEAVE) {
         m->leaves = true;
-    else if (ev->kind != MACHINE_EV_ANSWER)
+    } else if (ev->kind != MACHINE_EV_ANSWER) {
         return;
-    else if (ev->rc == STORE_OK)
-        member_on_created(m, ev, out);
-    else if (ev->rc == STORE_EXISTS)
-        member_on_exists(m, out);
-    else if (m->leaves)
+    } else if (ev->rc == STORE_OK) {
+        m->stands = false;
+        m->seen = ev->connection;
+        if (m->leaves) {
+            member_begin_leaving(m, out, ev->czxid);
+        } else {
+            member_begin_in(m, ev->czxid, 0);
+            member_report_written(m, out, m->sent);
+            member_check(m, out);
+        }
+    } else if (ev->rc == STORE_EXISTS) {
+        /* the node may come from a create of ours whose answer was lost */
+        m->stands = true;
+        member_move(m, MEMBER_READING);
+        member_ask_read(out, !m->leaves);
+    } else if (m->leaves) {
         member_leave_if_any(m, out);
-    else
+    } else {
         member_back_off(m, moment, out);
+    }
 }
 
 /* ---- READING ---- */
 
+/* Handles what a read has shown of the node of its name: it is the own one, or another's. */
 static void member_on_read(struct member *m, const struct machine_event *ev,
                            const struct member_moment *moment, struct machine_actions *out)
 {
@@ -329,93 +306,53 @@ static void member_on_read(struct member *m, const struct machine_event *ev,
     }
 }
 
-static void member_on_no_node(struct member *m, struct machine_actions *out)
-{
-    m->stands = false;
-    if (m->leaves)
-        member_end_without_node(m, out);
-    else
-        member_begin_creating(m, out);
-}
-
-/* Handles a refused read. A member that may not see whose the node is does not delete it. It looks
- * again if the node may be its own. */
-static void member_on_not_seen(struct member *m, const struct member_moment *moment,
-                               struct machine_actions *out)
-{
-    if (!m->leaves)
-        member_back_off(m, moment, out);
-    else if (m->stands)
-        member_try_later(m, moment, out);
-    else
-        member_end_without_node(m, out);
-}
-
-static void member_ask_whose(struct member *m, const struct member_moment *moment,
-                             struct machine_actions *out)
-{
-    member_update_settles(m, moment);
-    member_ask_read(out, false);
-}
-
 static void member_step_reading(struct member *m, const struct machine_event *ev,
                                 const struct member_moment *moment, struct machine_actions *out)
 {
-    if (ev->kind == MEMBER_EV_LEAVE)
+    if (ev->kind == MEMBER_EV_LEAVE) {
         m->leaves = true;
-    else if (ev->kind == MACHINE_EV_TIMER && m->later)
-        member_ask_whose(m, moment, out);
-    else if (ev->kind != MACHINE_EV_ANSWER)
+    } else if (ev->kind == MACHINE_EV_TIMER && m->later) {
+        member_update_settles(m, moment);
+        member_ask_read(out, false);
+    } else if (ev->kind != MACHINE_EV_ANSWER) {
         return;
-    else if (ev->rc == STORE_OK)
+    } else if (ev->rc == STORE_OK) {
         member_on_read(m, ev, moment, out);
-    else if (ev->rc == STORE_NONODE)
-        member_on_no_node(m, out);
-    else
-        member_on_not_seen(m, moment, out);
+    } else if (ev->rc == STORE_NONODE) {
+        m->stands = false;
+        if (m->leaves)
+            member_end_without_node(m, out);
+        else
+            member_begin_creating(m, out);
+    } else if (!m->leaves) {
+        member_back_off(m, moment, out);
+    } else if (m->stands) {
+        /* it may be the own node: it is neither deleted nor forgotten */
+        member_try_later(m, moment, out);
+    } else {
+        member_end_without_node(m, out);
+    }
 }
 
 /* ---- WAITING ---- */
 
-/* Reads the node again, since it has changed: it may be another's now. */
-static void member_look_again(struct member *m, struct machine_actions *out)
-{
-    member_move(m, MEMBER_READING);
-    m->czxid = 0;
-    member_ask_read(out, true);
-}
-
-static void member_quit_waiting(struct member *m, const struct member_moment *moment,
-                                struct machine_actions *out)
-{
-    member_update_settles(m, moment);
-    member_move(m, MEMBER_READING);
-    m->czxid = 0;
-    m->leaves = true;
-    machine_act(out, MACHINE_ACT_UNWATCH);
-    member_end_without_node(m, out);
-}
-
 static void member_step_waiting(struct member *m, const struct machine_event *ev,
                                 const struct member_moment *moment, struct machine_actions *out)
 {
-    if (ev->kind == MEMBER_EV_LEAVE)
-        member_quit_waiting(m, moment, out);
-    else if (ev->kind == MACHINE_EV_FIRED && ev->gone)
+    if (ev->kind == MEMBER_EV_LEAVE) {
+        member_update_settles(m, moment);
+        member_move(m, MEMBER_READING);
+        m->czxid = 0;
+        m->leaves = true;
+        machine_act(out, MACHINE_ACT_UNWATCH);
+        member_end_without_node(m, out);
+    } else if (ev->kind == MACHINE_EV_FIRED && ev->gone) {
         member_begin_creating(m, out);
-    else if (ev->kind == MACHINE_EV_FIRED)
-        member_look_again(m, out);
-}
-
-/* ---- BACKED_OFF ---- */
-
-static void member_step_backed_off(struct member *m, const struct machine_event *ev,
-                                   struct machine_actions *out)
-{
-    if (ev->kind == MEMBER_EV_LEAVE)
-        member_leave_if_any(m, out);
-    else if (ev->kind == MACHINE_EV_TIMER)
-        member_begin_creating(m, out);
+    } else if (ev->kind == MACHINE_EV_FIRED) { /* another session may have the node now */
+        member_move(m, MEMBER_READING);
+        m->czxid = 0;
+        member_ask_read(out, true);
+    }
 }
 
 /* ---- IN: the own node stands, is watched, and has the data that are wanted ---- */
@@ -447,29 +384,8 @@ static void member_on_checked(struct member *m, const struct machine_event *ev,
         member_report_written(m, out, m->wanted);
 }
 
-/* Tries a refused check again later. It has left no watch: until then, the deadline alone has to
- * do. */
-static void member_on_unchecked(struct member *m, const struct member_moment *moment,
-                                struct machine_actions *out)
-{
-    m->checks = false;
-    m->later = true;
-    machine_act(out, MACHINE_ACT_ARM)->at = moment->now + BACK_OFF_LAST_MS * INT64_C(1000000);
-}
-
-static void member_on_check(struct member *m, const struct machine_event *ev,
-                            const struct member_moment *moment, struct machine_actions *out)
-{
-    if (ev->rc == STORE_OK)
-        member_on_checked(m, ev, moment, out);
-    else if (ev->rc == STORE_NONODE)
-        member_begin_anew(m, out);
-    else
-        member_on_unchecked(m, moment, out);
-}
-
-/* Handles the answer to a set. Another version comes from a set of ours whose answer was lost, or
- * from somebody else. */
+/* Handles the answer to a set. If the node has another version, a set of ours whose answer was lost
+ * has been done, or somebody else has written. */
 static void member_on_set(struct member *m, const struct machine_event *ev,
                           struct machine_actions *out)
 {
@@ -506,10 +422,20 @@ static void member_step_in(struct member *m, const struct machine_event *ev,
             member_check(m, out);
         break;
     case MACHINE_EV_ANSWER:
-        if (ev->verb == STORE_SET)
+        if (ev->verb == STORE_SET) {
             member_on_set(m, ev, out);
-        else
-            member_on_check(m, ev, moment, out);
+        } else if (ev->rc == STORE_OK) {
+            member_on_checked(m, ev, moment, out);
+        } else if (ev->rc == STORE_NONODE) {
+            member_begin_anew(m, out);
+        } else {
+            /* The check was refused, and is tried again later. No watch stands until then: the
+             * deadline alone tells that the node may be gone. */
+            m->checks = false;
+            m->later = true;
+            machine_act(out, MACHINE_ACT_ARM)->at =
+                moment->now + BACK_OFF_LAST_MS * INT64_C(1000000);
+        }
         break;
     default:
         break;
@@ -528,7 +454,7 @@ static void member_report_standing(struct member *m, const struct member_moment 
     if (m->state != MEMBER_IN || !moment->valid)
         return;
     if (!m->told_in && m->checks && m->told_czxid == m->czxid)
-        return; /* it went out since: the answer to the check tells */
+        return; /* it was told to be out: the answer to the check tells more */
     if (!m->told_in) {
         member_report(m, out, MEMBER_TELL_JOINED);
         m->told_in = true;
@@ -563,12 +489,15 @@ static void member_settle(struct member *m, struct machine_actions *out)
     member_ask_read(out, false);
 }
 
-/* Handles an answer while the member ends. If it may not see whose the node is, or not delete it,
- * it tries again later. */
-static void member_on_ending_answer(struct member *m, const struct machine_event *ev,
-                                    const struct member_moment *moment, struct machine_actions *out)
+static void member_step_ending(struct member *m, const struct machine_event *ev,
+                               const struct member_moment *moment, struct machine_actions *out)
 {
-    if (m->state == MEMBER_PASSING) {
+    if (ev->kind == MACHINE_EV_TIMER && m->later) {
+        member_update_settles(m, moment);
+        member_settle(m, out);
+    } else if (ev->kind != MACHINE_EV_ANSWER) {
+        return;
+    } else if (m->state == MEMBER_PASSING) {
         member_settle(m, out);
     } else if (ev->rc == STORE_OK && m->state == MEMBER_SETTLING && ev->own) {
         member_begin_leaving(m, out, ev->czxid);
@@ -577,25 +506,9 @@ static void member_on_ending_answer(struct member *m, const struct machine_event
     } else if (ev->rc == STORE_UNKNOWN) {
         member_move(m, MEMBER_PASSING);
         machine_ask_quorum(out, MEMBER_NODE_UNWRITTEN);
-    } else {
+    } else { /* it may not see whose the node is, or may not delete it */
         member_try_later(m, moment, out);
     }
-}
-
-static void member_settle_now(struct member *m, const struct member_moment *moment,
-                              struct machine_actions *out)
-{
-    member_update_settles(m, moment);
-    member_settle(m, out);
-}
-
-static void member_step_ending(struct member *m, const struct machine_event *ev,
-                               const struct member_moment *moment, struct machine_actions *out)
-{
-    if (ev->kind == MACHINE_EV_ANSWER)
-        member_on_ending_answer(m, ev, moment, out);
-    else if (ev->kind == MACHINE_EV_TIMER && m->later)
-        member_settle_now(m, moment, out);
 }
 
 /* ---- PARTING: the servers may not have heard of the session's end yet ---- */
@@ -606,24 +519,7 @@ static void member_begin_parting(struct member *m, struct machine_actions *out)
     member_ask_read(out, true);
 }
 
-static void member_step_parting(struct member *m, const struct machine_event *ev,
-                                struct machine_actions *out)
-{
-    const bool stands = ev->rc == STORE_OK && ev->czxid == m->czxid;
-
-    if (ev->kind == MACHINE_EV_FIRED && !ev->gone)
-        member_begin_parting(m, out);
-    else if (ev->kind == MACHINE_EV_FIRED || (ev->kind == MACHINE_EV_ANSWER && !stands))
-        member_finish(m, out);
-}
-
 /* ---- one step ---- */
-
-static void member_on_over(struct member *m, struct machine_actions *out)
-{
-    member_report_out(m, out, MEMBER_TELL_LEAVES);
-    member_finish(m, out);
-}
 
 static void member_on_session(struct member *m, struct machine_actions *out)
 {
@@ -640,40 +536,60 @@ static void member_on_session(struct member *m, struct machine_actions *out)
         member_begin_creating(m, out);
 }
 
-static void member_step_phase(struct member *m, const struct machine_event *ev,
-                              const struct member_moment *moment, struct machine_actions *out)
+static void member_step_in_state(struct member *m, const struct machine_event *ev,
+                                 const struct member_moment *moment, struct machine_actions *out)
 {
-    if (m->state == MEMBER_OUT)
-        member_step_out(m, ev, out);
-    else if (m->state == MEMBER_CREATING)
+    switch (m->state) {
+    case MEMBER_OUT:
+        if (ev->kind == MEMBER_EV_LEAVE) {
+            member_finish(m, out);
+        } else if (ev->kind == MACHINE_EV_BEGIN) {
+            if (m->wanted == 0)
+                m->wanted = 1;
+            member_begin_creating(m, out);
+        }
+        break;
+    case MEMBER_CREATING:
         member_step_creating(m, ev, moment, out);
-    else if (m->state == MEMBER_READING)
+        break;
+    case MEMBER_READING:
         member_step_reading(m, ev, moment, out);
-    else if (m->state == MEMBER_WAITING)
+        break;
+    case MEMBER_WAITING:
         member_step_waiting(m, ev, moment, out);
-    else if (m->state == MEMBER_BACKED_OFF)
-        member_step_backed_off(m, ev, out);
-    else if (m->state == MEMBER_IN)
+        break;
+    case MEMBER_BACKED_OFF:
+        if (ev->kind == MEMBER_EV_LEAVE)
+            member_leave_if_any(m, out);
+        else if (ev->kind == MACHINE_EV_TIMER)
+            member_begin_creating(m, out);
+        break;
+    case MEMBER_IN:
         member_step_in(m, ev, moment, out);
-    else if (m->state == MEMBER_PARTING)
-        member_step_parting(m, ev, out);
-    else
+        break;
+    case MEMBER_PARTING:
+        if (ev->kind == MACHINE_EV_FIRED && !ev->gone)
+            member_begin_parting(m, out);
+        else if (ev->kind == MACHINE_EV_FIRED ||
+                 (ev->kind == MACHINE_EV_ANSWER && (ev->rc != STORE_OK || ev->czxid != m->czxid)))
+            member_finish(m, out);
+        break;
+    default:
         member_step_ending(m, ev, moment, out);
+        break;
+    }
 }
 
-static bool member_is_refusal(const struct member *m, const struct machine_event *ev)
-{
-    return m->state != MEMBER_PASSING && m->state != MEMBER_PARTING && ev->rc != STORE_OK &&
-           ev->rc != STORE_NONODE && ev->rc != STORE_EXISTS && ev->rc != STORE_BADVERSION &&
-           ev->rc != STORE_UNKNOWN;
-}
-
-/* Learns what every answer shows, in every state. A member that may not read its node cannot do so
- * before a set or delete: these do without. */
+/* Learns what every answer shows, in every state. A member that may not read its node cannot read
+ * it before a set or delete: it sends these on any connection. */
 static void member_learn_answer(struct member *m, const struct machine_event *ev,
                                 struct machine_actions *out)
 {
-    if (member_is_refusal(m, ev))
+    const bool refused = m->state != MEMBER_PASSING && m->state != MEMBER_PARTING &&
+                         ev->rc != STORE_OK && ev->rc != STORE_NONODE && ev->rc != STORE_EXISTS &&
+                         ev->rc != STORE_BADVERSION && ev->rc != STORE_UNKNOWN;
+
+    if (refused)
         machine_tell(out, MEMBER_TELL_REFUSED, ev->rc);
     if (m->state != MEMBER_PASSING && m->settles < ev->late_until)
         m->settles = ev->late_until;
@@ -681,7 +597,7 @@ static void member_learn_answer(struct member *m, const struct machine_event *ev
         return;
     if (ev->rc == STORE_OK && ev->own)
         m->seen = ev->connection;
-    else if (member_is_refusal(m, ev))
+    else if (refused)
         m->seen = 0;
 }
 
@@ -711,16 +627,18 @@ void member_step(struct member *m, const struct machine_event *ev,
         return;
     if (answer)
         member_learn_answer(m, ev, out);
-    if (ev->kind == MEMBER_EV_UPDATE)
+    if (ev->kind == MEMBER_EV_UPDATE) {
         m->wanted = m->wanted == UINT32_MAX ? 1 : m->wanted + 1;
-    else if (m->state == MEMBER_OVER)
+    } else if (m->state == MEMBER_OVER) {
         return;
-    else if (ev->kind == MACHINE_EV_OVER)
-        member_on_over(m, out);
-    else if (ev->kind == MACHINE_EV_SESSION)
+    } else if (ev->kind == MACHINE_EV_OVER) {
+        member_report_out(m, out, MEMBER_TELL_LEAVES);
+        member_finish(m, out);
+    } else if (ev->kind == MACHINE_EV_SESSION) {
         member_on_session(m, out);
-    else
-        member_step_phase(m, ev, moment, out);
+    } else {
+        member_step_in_state(m, ev, moment, out);
+    }
     member_report_standing(m, moment, out);
     member_pursue_data(m, out);
     assert(member_invariant(m));

@@ -10,14 +10,14 @@
  *            └─ WAITING ──changed
  *
  * A refusal leads to BACKED_OFF, whose timer begins at CREATING; another session begins there too.
- * A member that is refused while it leaves goes on at SETTLING when the timer has come. One that
- * may not read its own node, and watch it, tries that again.
+ * A member that is refused while it leaves goes on at SETTLING when the timer has come. A
+ * member that may not read and watch its own node tries that again.
  *
  * If the session ends instead, LEAVING or SETTLING lead to PARTING, until the node has gone with
  * it, and then to OVER.
  *
- * A member that leaves while something that it has asked of its node may still be done late waits
- * until nothing is, at SETTLING or READING: the timer asks again.
+ * While something that a member has asked of its node may still be done late, the member does not
+ * leave. It waits at SETTLING or READING, and the timer asks again.
  *
  * The node's ephemeral owner tells whose it is. A member waits for the end of another session's
  * node, even if that is a former session of our own. Nothing in ZooKeeper deletes a node only if it

@@ -117,9 +117,10 @@ static bool observing_is_older(const struct observing *o, const struct observing
 
 /* ---- telling ---- */
 
-/* Tells who leads, by its token; 0: nobody. Only data with the leader's own token are its own. */
-static void observing_tell(struct observing *o, const struct observing_moment *m,
-                           struct machine_actions *out, uint64_t token)
+/* Tells which leader it is, by its token, if that is news; 0: nobody leads. The data are what this
+ * leader proclaims if they have the same token. */
+static void observing_tell_leader(struct observing *o, const struct observing_moment *m,
+                                  struct machine_actions *out, uint64_t token)
 {
     const bool own = o->data_token == token;
     const bool news = own ? !m->same : m->told_any;
@@ -138,23 +139,25 @@ static void observing_tell(struct observing *o, const struct observing_moment *m
                  STORE_OK);
 }
 
-static void observing_find(struct observing *o, const struct observing_moment *m,
-                           struct machine_actions *out, uint64_t token)
+/* Ends a query, which has found the leader of that token; 0: nobody leads. */
+static void observing_found(struct observing *o, const struct observing_moment *m,
+                            struct machine_actions *out, uint64_t token)
 {
     newest_told(&o->newest);
     children_found(&o->children, &m->children, 0);
-    observing_tell(o, m, out, token);
+    observing_tell_leader(o, m, out, token);
 }
 
+/* Concludes the query, when the first in line and the election's data are known. */
 static void observing_conclude(struct observing *o, const struct observing_moment *m,
                                struct machine_actions *out)
 {
     if (o->node != OBSERVING_SEEN || o->data != OBSERVING_KNOWN)
         return;
     if (observing_is_older(o, m) && observing_holds_back(o, m, out))
-        observing_tell(o, m, out, 0);
+        observing_tell_leader(o, m, out, 0);
     else
-        observing_find(o, m, out, o->token);
+        observing_found(o, m, out, o->token);
 }
 
 /* ---- reading ---- */
@@ -188,17 +191,11 @@ static void observing_on_missing(struct observing *o, const struct observing_mom
                                  struct machine_actions *out)
 {
     machine_act(out, MACHINE_ACT_UNWATCH)->node = OBSERVING_FIRST;
-    observing_find(o, m, out, 0);
+    observing_found(o, m, out, 0);
 }
 
-static void observing_take_first(struct observing *o, struct machine_actions *out)
-{
-    machine_act(out, MACHINE_ACT_UNWATCH)->node = CHILDREN_DIRECTORY;
-    machine_act(out, MACHINE_ACT_NAME)->node = OBSERVING_FIRST;
-    observing_read(o, out);
-}
-
-/* Handles a list. That there is no leader is told only when a watch will show the next one. */
+/* Handles a list. The user is told that nobody leads only if a watch stands that shows the next
+ * leader. */
 static void observing_on_listed(struct observing *o, const struct machine_event *ev,
                                 const struct observing_moment *m, struct machine_actions *out)
 {
@@ -208,19 +205,15 @@ static void observing_on_listed(struct observing *o, const struct machine_event 
         newest_list(&o->newest, ev->pzxid);
     }
     o->used_up = m->some && m->used_up;
-    if (m->some)
-        observing_take_first(o, out);
-    else if (o->children.watched)
+    if (m->some) {
+        machine_act(out, MACHINE_ACT_UNWATCH)->node = CHILDREN_DIRECTORY;
+        machine_act(out, MACHINE_ACT_NAME)->node = OBSERVING_FIRST;
+        observing_read(o, out);
+    } else if (o->children.watched) {
         observing_on_missing(o, m, out);
-    else
+    } else {
         observing_list_again(o, out, true);
-}
-
-static void observing_on_up(struct observing *o)
-{
-    observing_learn(o, OBSERVING_UNKNOWN);
-    newest_connected(&o->newest);
-    o->met = false;
+    }
 }
 
 static void observing_on_children(struct observing *o, const struct machine_event *ev,
@@ -228,8 +221,11 @@ static void observing_on_children(struct observing *o, const struct machine_even
 {
     enum children_news news;
 
-    if (ev->kind == MACHINE_EV_BEGIN)
-        observing_on_up(o);
+    if (ev->kind == MACHINE_EV_BEGIN) {
+        observing_learn(o, OBSERVING_UNKNOWN);
+        newest_connected(&o->newest);
+        o->met = false;
+    }
     news = children_step(&o->children, ev, &m->children, out);
     if (news == CHILDREN_BEGUN)
         observing_move(o, OBSERVING_LISTING);
@@ -239,93 +235,62 @@ static void observing_on_children(struct observing *o, const struct machine_even
         observing_on_missing(o, m, out);
 }
 
-static void observing_on_node(struct observing *o, const struct machine_event *ev,
-                              const struct observing_moment *m, struct machine_actions *out)
-{
-    if (ev->rc == STORE_OK) {
-        observing_move(o, OBSERVING_SEEN);
-        o->token = ev->czxid;
-        observing_conclude(o, m, out);
-    } else if (ev->rc == STORE_NONODE) {
-        observing_list_again(o, out, false);
-    } else {
-        children_refused(&o->children, &m->children, out, ev->rc);
-    }
-}
-
-/* Handles the election's data. Returns false if they are held back. */
-static bool observing_take_data(struct observing *o, const struct machine_event *ev,
-                                const struct observing_moment *m, struct machine_actions *out)
-{
-    size_t at;
-
-    if (ev->mzxid < o->data_zxid && observing_holds_back(o, m, out)) {
-        observing_learn(o, OBSERVING_UNKNOWN);
-        return false;
-    }
-    o->data_zxid = ev->mzxid;
-    observing_learn(o, OBSERVING_KNOWN);
-    if (!observe_data(ev->data, ev->length, &o->data_token, &at))
-        o->data_token = 0;
-    return true;
-}
-
+/* Handles the read of the election's data. */
 static void observing_on_data(struct observing *o, const struct machine_event *ev,
                               const struct observing_moment *m, struct machine_actions *out)
 {
+    size_t at;
+
     if (ev->rc != STORE_OK && ev->rc != STORE_NONODE) {
         observing_learn(o, OBSERVING_UNKNOWN);
         children_refused(&o->children, &m->children, out, ev->rc);
         return;
     }
-    if (ev->rc == STORE_NONODE) {
-        observing_learn(o, OBSERVING_KNOWN);
-        o->data_missing = true;
-        o->data_token = 0;
-    } else if (!observing_take_data(o, ev, m, out)) {
+    if (ev->rc == STORE_OK && ev->mzxid < o->data_zxid && observing_holds_back(o, m, out)) {
+        observing_learn(o, OBSERVING_UNKNOWN);
         return;
     }
+    observing_learn(o, OBSERVING_KNOWN);
+    o->data_missing = ev->rc == STORE_NONODE;
+    if (!o->data_missing)
+        o->data_zxid = ev->mzxid;
+    if (o->data_missing || !observe_data(ev->data, ev->length, &o->data_token, &at))
+        o->data_token = 0;
     observing_conclude(o, m, out);
-}
-
-/* Handles the event of the first in line. While it stands it is still the first: proclaiming
- * changes its version. A query that was under way is over then. */
-static void observing_on_node_fired(struct observing *o, const struct machine_event *ev,
-                                    const struct observing_moment *m, struct machine_actions *out)
-{
-    if (!ev->gone) {
-        children_reread(&o->children);
-        observing_read(o, out);
-    } else if (children_changed(&o->children, &m->children, out) == CHILDREN_BEGUN) {
-        observing_move(o, OBSERVING_LISTING);
-    }
-}
-
-/* Handles the event of the election's data. If the directory has gone, the first in line went
- * before, and the next query asks for both. */
-static void observing_on_data_fired(struct observing *o, const struct machine_event *ev,
-                                    struct machine_actions *out)
-{
-    observing_learn(o, OBSERVING_UNKNOWN);
-    if (!ev->gone)
-        observing_read_data(o, out);
 }
 
 void observing_step(struct observing *o, const struct machine_event *ev,
                     const struct observing_moment *m, struct machine_actions *out)
 {
-    const bool fired = ev->kind == MACHINE_EV_FIRED;
-    const bool about_node = fired || ev->kind == MACHINE_EV_ANSWER;
+    const bool fired = ev->kind == MACHINE_EV_FIRED, answer = ev->kind == MACHINE_EV_ANSWER;
 
-    if (about_node && ev->node == OBSERVING_FIRST && fired)
-        observing_on_node_fired(o, ev, m, out);
-    else if (about_node && ev->node == OBSERVING_FIRST)
-        observing_on_node(o, ev, m, out);
-    else if (about_node && ev->node == OBSERVING_DATA && fired)
-        observing_on_data_fired(o, ev, out);
-    else if (about_node && ev->node == OBSERVING_DATA)
+    if (fired && ev->node == OBSERVING_FIRST && !ev->gone) {
+        /* The node still is the first in line: proclaiming has changed its version. This read takes
+         * the place of a query that was under way. */
+        children_reread(&o->children);
+        observing_read(o, out);
+    } else if (fired && ev->node == OBSERVING_FIRST) {
+        if (children_changed(&o->children, &m->children, out) == CHILDREN_BEGUN)
+            observing_move(o, OBSERVING_LISTING);
+    } else if (fired && ev->node == OBSERVING_DATA) {
+        observing_learn(o, OBSERVING_UNKNOWN);
+        /* if they are gone, the first in line went before, and the next query reads both */
+        if (!ev->gone)
+            observing_read_data(o, out);
+    } else if (answer && ev->node == OBSERVING_FIRST) {
+        if (ev->rc == STORE_OK) {
+            observing_move(o, OBSERVING_SEEN);
+            o->token = ev->czxid;
+            observing_conclude(o, m, out);
+        } else if (ev->rc == STORE_NONODE) {
+            observing_list_again(o, out, false);
+        } else {
+            children_refused(&o->children, &m->children, out, ev->rc);
+        }
+    } else if (answer && ev->node == OBSERVING_DATA) {
         observing_on_data(o, ev, m, out);
-    else
+    } else {
         observing_on_children(o, ev, m, out);
+    }
     assert(observing_invariant(o));
 }

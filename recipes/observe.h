@@ -9,8 +9,9 @@
  * they are UNKNOWN when they change, and on another connection.
  *
  * What is older than what was read before is held back (children.h): a list, or the election's
- * data. On another connection a first in line that was made before the leader told is held back
- * too, and counts as nobody until then, unless a number that is used up put it there. */
+ * data. On another connection a first in line that was made before the leader told is held back,
+ * too, and counts as nobody until then. But if its number is used up, it is not held back: numbers
+ * end at 2^31 - 1, which a parent hands out again and again. */
 #ifndef RECIPES_OBSERVE_H
 #define RECIPES_OBSERVE_H
 

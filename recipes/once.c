@@ -114,7 +114,7 @@ uint64_t once_next_due(const struct once_plan *p, const struct once_record *r, u
     return due + (late / p->period_ms + 1) * p->period_ms;
 }
 
-/* Compares the last instant that has had a run with the one that the caller is here for. */
+/* Compares the instant of the last run with the one that the caller is here for. */
 static enum once_jump once_jumped_by_calendar(const struct once_moment *m)
 {
     if (!m->record || m->foreign || m->record->instant == m->aim->instant)
@@ -207,14 +207,6 @@ static void once_begin(struct once *o, struct machine_actions *out)
     machine_ask(out, STORE_GET, ONCE_RECORD)->also = true;
 }
 
-/* Contends for the lock. seen: the mzxid of the record; 0: there is none. */
-static void once_queue(struct once *o, struct machine_actions *out, uint64_t seen)
-{
-    once_move(o, ONCE_QUEUED);
-    o->seen = seen;
-    machine_tell(out, ONCE_ENTER, STORE_OK);
-}
-
 /* Begins to read and set the own node, to learn the present time. */
 static void once_touch(struct once *o, struct machine_actions *out)
 {
@@ -229,36 +221,27 @@ static void once_end_reset(struct once *o, struct machine_actions *out)
 
 /* ---- answers ---- */
 
-static void once_on_reset(struct once *o, const struct machine_event *ev,
-                          struct machine_actions *out)
-{
-    o->refused = ev->rc == STORE_NONODE ? STORE_OK : ev->rc;
-    if (ev->late_until == 0) {
-        once_end_reset(o, out);
-        return;
-    }
-    once_move(o, ONCE_SETTLING);
-    machine_act(out, MACHINE_ACT_ARM)->at = ev->late_until;
-}
-
 static void once_on_read(struct once *o, const struct machine_event *ev,
                          const struct once_moment *m, struct machine_actions *out)
 {
     const bool there = ev->rc == STORE_OK;
 
-    if ((!there && ev->rc != STORE_NONODE) || m->odd)
+    if ((!there && ev->rc != STORE_NONODE) || m->odd) {
         once_end(o, out, m->odd ? ONCE_ODD : ONCE_REFUSED, ev->rc);
-    else if (o->goal == ONCE_LOOK)
+    } else if (o->goal == ONCE_LOOK) {
         once_end(o, out, there ? ONCE_DONE : ONCE_NONE, STORE_OK);
-    else if (there && m->foreign)
+    } else if (there && m->foreign) {
         once_end(o, out, ONCE_FOREIGN, STORE_OK);
-    else if (there && o->plan.period_ms == 0 && o->plan.late_ms == 0)
+    } else if (there && o->plan.period_ms == 0 && o->plan.late_ms == 0) {
         once_end(o, out, ONCE_DONE, STORE_OK);
-    else
-        once_queue(o, out, there ? ev->mzxid : 0);
+    } else {
+        once_move(o, ONCE_QUEUED);
+        o->seen = there ? ev->mzxid : 0;
+        machine_tell(out, ONCE_ENTER, STORE_OK);
+    }
 }
 
-/* Takes a read of the record while the caller waits for the lock. A record that was not there
+/* Handles a read of the record while the caller waits for the lock. A record that was not there
  * before is that of a run which ended since. But if the next instant of a calendar had come when
  * the record was written, the caller may be there for that instant. */
 static void once_on_seen(struct once *o, const struct machine_event *ev,
@@ -280,7 +263,7 @@ static void once_on_seen(struct once *o, const struct machine_event *ev,
     }
 }
 
-/* Takes the read and the set of the own node, which tell the present time. The set asks for the
+/* Handles the read and the set of the own node. The set tells the present time. It asks for the
  * version that was read, so it is never applied late, and what another client has written into the
  * node stays. */
 static void once_on_touched(struct once *o, const struct machine_event *ev,
@@ -301,6 +284,7 @@ static void once_on_touched(struct once *o, const struct machine_event *ev,
     }
 }
 
+/* Judges by the record, read under the lock, whether the work is due. */
 static void once_judge(struct once *o, const struct machine_event *ev, const struct once_moment *m,
                        struct machine_actions *out)
 {
@@ -332,55 +316,71 @@ static void once_on_answer(struct once *o, const struct machine_event *ev,
 {
     if (ev->verb == STORE_SYNC)
         return; /* the read after it tells */
-    if (o->goal == ONCE_RESET)
-        once_on_reset(o, ev, out);
-    else if (o->state == ONCE_READING)
+    if (o->goal == ONCE_RESET) {
+        o->refused = ev->rc == STORE_NONODE ? STORE_OK : ev->rc;
+        if (ev->late_until == 0) {
+            once_end_reset(o, out);
+        } else {
+            once_move(o, ONCE_SETTLING);
+            machine_act(out, MACHINE_ACT_ARM)->at = ev->late_until;
+        }
+    } else if (o->state == ONCE_READING) {
         once_on_read(o, ev, m, out);
-    else if (o->state == ONCE_QUEUED)
+    } else if (o->state == ONCE_QUEUED) {
         once_on_seen(o, ev, m, out);
-    else if (o->state == ONCE_TOUCHING)
+    } else if (o->state == ONCE_TOUCHING) {
         once_on_touched(o, ev, out);
-    else
+    } else {
         once_judge(o, ev, m, out);
+    }
 }
 
 /* ---- steps ---- */
-
-/* Takes what the contender tells. As long as there is a contender, it tells, too, what the end of a
- * session means. */
-static void once_on_contender(struct once *o, const struct machine_event *ev,
-                              struct machine_actions *out)
-{
-    if (ev->kind == ONCE_EV_WAITS && o->state == ONCE_QUEUED) {
-        once_read_with_watch(out, STORE_GET);
-    } else if (ev->kind == ONCE_EV_FIRST) {
-        once_touch(o, out);
-    } else if (ev->kind == ONCE_EV_FAILED) {
-        once_end(o, out, ONCE_FAILED, STORE_OK);
-    } else if (ev->kind == ONCE_EV_LOST) {
-        once_begin(o, out);
-    }
-}
 
 void once_step(struct once *o, const struct machine_event *ev, const struct once_moment *m,
                struct machine_actions *out)
 {
     if (o->state == ONCE_OVER)
         return;
-    if (ev->kind >= MACHINE_EV_OWN)
-        once_on_contender(o, ev, out);
-    else if (ev->kind == MACHINE_EV_ANSWER)
-        once_on_answer(o, ev, m, out);
-    else if (ev->kind == MACHINE_EV_FIRED && o->state == ONCE_QUEUED)
-        once_read_with_watch(out, STORE_GET);
-    else if (ev->kind == MACHINE_EV_STOP)
-        once_end(o, out, ONCE_STOPPED, STORE_OK);
-    else if (ev->kind == MACHINE_EV_TIMER && o->state == ONCE_SETTLING)
-        once_end_reset(o, out);
-    else if (ev->kind == MACHINE_EV_TIMER && o->state == ONCE_EARLY)
-        once_touch(o, out);
-    else if (ev->kind == MACHINE_EV_BEGIN ||
-             (ev->kind == MACHINE_EV_SESSION && o->state == ONCE_READING))
+    switch (ev->kind) {
+    case MACHINE_EV_BEGIN:
         once_begin(o, out);
+        break;
+    case MACHINE_EV_ANSWER:
+        once_on_answer(o, ev, m, out);
+        break;
+    case MACHINE_EV_FIRED:
+        if (o->state == ONCE_QUEUED)
+            once_read_with_watch(out, STORE_GET);
+        break;
+    case MACHINE_EV_TIMER:
+        if (o->state == ONCE_SETTLING)
+            once_end_reset(o, out);
+        else if (o->state == ONCE_EARLY)
+            once_touch(o, out);
+        break;
+    case MACHINE_EV_STOP:
+        once_end(o, out, ONCE_STOPPED, STORE_OK);
+        break;
+    case MACHINE_EV_SESSION:
+        if (o->state == ONCE_READING) /* later the contender tells what the session's end means */
+            once_begin(o, out);
+        break;
+    case ONCE_EV_WAITS:
+        if (o->state == ONCE_QUEUED)
+            once_read_with_watch(out, STORE_GET);
+        break;
+    case ONCE_EV_FIRST:
+        once_touch(o, out);
+        break;
+    case ONCE_EV_FAILED:
+        once_end(o, out, ONCE_FAILED, STORE_OK);
+        break;
+    case ONCE_EV_LOST:
+        once_begin(o, out);
+        break;
+    default:
+        break;
+    }
     assert(once_invariant(o));
 }

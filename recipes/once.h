@@ -157,7 +157,7 @@ struct once {
     uint64_t now;      /* from JUDGING on: the present time, ms since 1970 */
     uint64_t next_due; /* ONCE_RUN: when the next run is due, for the record; 0: never */
     int32_t version;   /* ONCE_RUN: the version of the record; -1: there is none */
-    enum once_jump jumped; /* as it was judged */
+    enum once_jump jumped; /* how the clocks compared with the record when it was judged */
 };
 
 void once_step(struct once *o, const struct machine_event *ev, const struct once_moment *m,

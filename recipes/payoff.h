@@ -29,8 +29,8 @@ static inline bool payoff_allows(const struct payoff *p, int64_t now)
 /* Called when the handle begins an attempt, or a look whether others wait for the tenure. */
 void payoff_ask(struct payoff *p, int64_t now);
 
-/* Called when the attempt is granted and nobody else is there. delayed: there was not one
- * connection all the time. */
+/* Called when the attempt is granted and nobody else is there. delayed: the
+ * connection was lost in between. */
 void payoff_granted(struct payoff *p, int64_t now, bool delayed);
 
 /* Called when a look has found nobody else. */

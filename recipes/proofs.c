@@ -66,7 +66,7 @@ int64_t proofs_margin(int64_t timeout_ns, int32_t drift_permille)
 }
 
 /* Returns half a tick, and a fifth of that half more: 0.6 ticks. An unknown tick counts as half the
- * timeout. It is no longer, as long as the servers' minSessionTimeout is at least two ticks. */
+ * timeout. No tick is longer, as long as the servers' minSessionTimeout is at least two ticks. */
 int64_t proofs_relay(int64_t timeout_ns, int64_t tick_ns)
 {
     return tick_ns > 0 ? tick_ns / 10 * 6 : timeout_ns / 10 * 3;
@@ -377,19 +377,6 @@ static int64_t keep_relay(const struct proofs *p)
     return p->relay < keep_period(p) ? p->relay : p->relay / 10 * 9;
 }
 
-/* Begins a sync in place of a ping. It is sent after the answer to the one before, so its own
- * answer shows that what that one had waited for has arrived. */
-static void keep_begin(struct proofs *p, struct instant now)
-{
-    p->keep_out = true;
-    p->keep_second = is_second_due(p, now);
-    p->keep_sent = p->anchor_sent = now;
-    p->keep_reports = p->keep_base;
-    p->keep_base = some_base(p->relayed ? &p->passed : &p->heard, now, keep_relay(p));
-    if (!p->keep_second)
-        p->keep_passes = p->relayed ? some_base(&p->heard, now, p->relay) : none;
-}
-
 /* Finds out what a round shows whose sync is sent now. Returns false if it shows nothing. */
 static bool begin_round(struct proofs *p, struct instant now)
 {
@@ -423,7 +410,15 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
         p->chain = CHAIN_WRITE;
         break;
     case PROOF_KEEP:
-        keep_begin(p, now);
+        /* The sync before it was answered. So the answer to this sync shows that the report for
+         * which the one before had waited has arrived. */
+        p->keep_out = true;
+        p->keep_second = is_second_due(p, now);
+        p->keep_sent = p->anchor_sent = now;
+        p->keep_reports = p->keep_base;
+        p->keep_base = some_base(p->relayed ? &p->passed : &p->heard, now, keep_relay(p));
+        if (!p->keep_second)
+            p->keep_passes = p->relayed ? some_base(&p->heard, now, p->relay) : none;
         break;
     case PROOF_WRITE:
         break;
@@ -444,6 +439,7 @@ void proofs_failed(struct proofs *p, enum proof_kind kind)
         p->chain_base = instant_add(p->chain_begun, -p->timeout);
 }
 
+/* Ends a round, whose write was answered. */
 static void end_round(struct proofs *p, struct instant answered)
 {
     p->chain = CHAIN_IDLE;
@@ -466,7 +462,8 @@ static void extend_kept(struct proofs *p, struct instant anchor, struct instant 
         p->kept = kept_by(p, anchor);
 }
 
-static void keep_end(struct proofs *p, struct instant now)
+/* Ends a sync in place of a ping, which was answered. */
+static void end_keep(struct proofs *p, struct instant now)
 {
     p->keep_out = false;
     if (p->keep_second && is_some(p->keep_passes))
@@ -510,7 +507,7 @@ bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent
     if (kind == PROOF_SYNC && p->chain == CHAIN_SYNC)
         p->chain = CHAIN_WRITE_DUE;
     if (kind == PROOF_KEEP)
-        keep_end(p, answered);
+        end_keep(p, answered);
     if (chained)
         end_round(p, answered);
     if (p->alone && (kind == PROOF_RENEWAL || kind == PROOF_WRITE))

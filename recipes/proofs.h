@@ -1,10 +1,15 @@
 /* Until when may a session's holders believe? Pure arithmetic over send and receive times.
  *
- * Rule A (an ensemble): anchor, sync, write, all on one connection, each sent after the one before
- * was answered, the sync at least one relay period after the anchor's answer. By then the server
+ * A server that receives a request touches the session, and reports the touch within a relay period
+ * to the server that it follows. An answered request is an anchor: our server has touched the
+ * session since it was sent.
+ *
+ * Rule A (an ensemble): anchor, sync, write, which are one round of the chain of proofs. All are on
+ * one connection, each sent after the one before was answered, the sync at least one relay period
+ * after the anchor's answer. By then the server
  * has reported the anchor's touch of the session to the leader, and the write's commit shows that
  * the leader was one. So no server ends the session before anchor sent + timeout.
- * A reconnect is an anchor as well: its handshake came after all that was answered before, and the
+ * A reconnect is an anchor, too: its handshake came after all that was answered before, and the
  * leader itself touches the session in it. The write, sent after it, needs no sync before it. It
  * moves on a deadline that is ahead, and revives none. A chain revives one, if the session is known
  * to have been kept.
@@ -118,11 +123,11 @@ struct proofs {
     /* of syncs in place of pings; a time of 0: none */
     bool keep_out;
     bool keep_second;            /* the last one was sent right after the one before */
-    struct instant keep_sent;    /* when the last one was sent */
-    struct instant keep_base;    /* an anchor of which the leader is told before that is answered */
-    struct instant keep_reports; /* an anchor of which the leader was told before that was sent */
-    struct instant keep_passes;  /* an anchor of which the server that ours follows is told before
-                                    the first of two is answered */
+    struct instant keep_sent;    /* when the last sync was sent */
+    struct instant keep_base;    /* the leader is told of this anchor before that is answered */
+    struct instant keep_reports; /* the leader was told of this anchor before that was sent */
+    struct instant keep_passes;  /* the server that ours follows is told of this anchor before the
+                                    first of two is answered */
 };
 
 /* Parameters that follow from the timeout, in ns; for documentation and tests. */

@@ -4,15 +4,6 @@
 
 #include "back_off.h"
 
-/* Takes who owns the shard by the view, if the view is confirmed. */
-static void take_facts(struct shard_plan *s, const struct shard_facts *f)
-{
-    if (!f->confirmed || f->owned == s->mine)
-        return;
-    s->mine = f->owned;
-    s->since = f->now;
-}
-
 /* Begins to end the worker. */
 static enum shard_act shard_stop(struct shard_plan *s, const struct shard_facts *f,
                                  int64_t *ret_due)
@@ -56,10 +47,11 @@ static int64_t free_from(const struct shard_plan *s, const struct shard_facts *f
     return s->mine ? f->member_until : view_since(s, f);
 }
 
-/* Gives the shard up if a contender waits for it. One that has come may be gone again, and then
- * nobody would have the shard. So the host looks first, and looks again while it finds nobody. */
-static enum shard_act end_if_awaited(struct shard_plan *s, const struct shard_facts *f,
-                                     int64_t *ret_due)
+/* Stops the worker if a contender waits for the shard. A contender that has come may be gone again,
+ * and then nobody would have the shard. So the host looks first, and looks again while it finds
+ * nobody. */
+static enum shard_act stop_if_awaited(struct shard_plan *s, const struct shard_facts *f,
+                                      int64_t *ret_due)
 {
     const bool answered = s->asked_at != 0 && f->looked_at >= s->asked_at;
 
@@ -87,34 +79,9 @@ static enum shard_act when_held(struct shard_plan *s, const struct shard_facts *
     if (!f->wanted)
         return SHARD_REST;
     if (f->now >= from)
-        return end_if_awaited(s, f, ret_due);
+        return stop_if_awaited(s, f, ret_due);
     *ret_due = from;
     return SHARD_REST;
-}
-
-/* Decides in the state SEEKING. */
-static enum shard_act when_seeking(struct shard_plan *s, const struct shard_facts *f,
-                                   int64_t *ret_due)
-{
-    if (f->granted) {
-        s->state = SHARD_HELD;
-        s->held_at = f->now;
-        return when_held(s, f, ret_due);
-    }
-    return f->stop || (f->confirmed && !s->mine) ? shard_stop(s, f, ret_due) : SHARD_REST;
-}
-
-/* Decides in the state ENDING. */
-static enum shard_act when_ending(struct shard_plan *s, const struct shard_facts *f,
-                                  int64_t *ret_due)
-{
-    *ret_due = s->kill_at;
-    if (f->now < s->kill_at && !f->hurry)
-        return SHARD_REST;
-    *ret_due = INT64_MAX;
-    s->state = SHARD_KILLED;
-    s->kill_at = 0;
-    return SHARD_KILL;
 }
 
 /* Decides in the present state. */
@@ -125,11 +92,22 @@ static enum shard_act shard_decide(struct shard_plan *s, const struct shard_fact
     case SHARD_OUT:
         return when_out(s, f, ret_due);
     case SHARD_SEEKING:
-        return when_seeking(s, f, ret_due);
+        if (f->granted) {
+            s->state = SHARD_HELD;
+            s->held_at = f->now;
+            return when_held(s, f, ret_due);
+        }
+        return f->stop || (f->confirmed && !s->mine) ? shard_stop(s, f, ret_due) : SHARD_REST;
     case SHARD_HELD:
         return when_held(s, f, ret_due);
     case SHARD_ENDING:
-        return when_ending(s, f, ret_due);
+        *ret_due = s->kill_at;
+        if (f->now < s->kill_at && !f->hurry)
+            return SHARD_REST;
+        *ret_due = INT64_MAX;
+        s->state = SHARD_KILLED;
+        s->kill_at = 0;
+        return SHARD_KILL;
     default:
         return SHARD_REST;
     }
@@ -152,7 +130,10 @@ enum shard_act shard_step(struct shard_plan *s, const struct shard_facts *f, int
     const enum shard_state from = s->state;
 
     *ret_due = INT64_MAX;
-    take_facts(s, f);
+    if (f->confirmed && f->owned != s->mine) {
+        s->mine = f->owned;
+        s->since = f->now;
+    }
     const enum shard_act act = shard_decide(s, f, ret_due);
     assert(s->state == from || shard_may_move(from, s->state));
     assert(shard_invariant(s));
@@ -160,18 +141,13 @@ enum shard_act shard_step(struct shard_plan *s, const struct shard_facts *f, int
     return act;
 }
 
-/* Returns the pause before the next attempt. The pauses of a worker that has lasted for a while
- * begin anew. */
-static int64_t next_pause(const struct shard_plan *s, int64_t now)
-{
-    return back_off_next(s->held_at != 0 && now - s->held_at >= BACK_OFF_LAST_MS ? 0 : s->pause_ms);
-}
-
 void shard_ended(struct shard_plan *s, bool failed, int64_t now)
 {
     const bool by_itself = s->state == SHARD_SEEKING || s->state == SHARD_HELD;
+    const bool lasted = s->held_at != 0 && now - s->held_at >= BACK_OFF_LAST_MS;
 
-    s->pause_ms = by_itself && failed ? next_pause(s, now) : 0;
+    /* the pauses of a worker that has lasted for a while begin anew */
+    s->pause_ms = by_itself && failed ? back_off_next(lasted ? 0 : s->pause_ms) : 0;
     s->not_before = now + s->pause_ms;
     s->state = SHARD_OUT;
     s->held_at = s->kill_at = s->asked_at = 0;

@@ -13,13 +13,6 @@ static uint64_t shards_add(uint64_t hash, unsigned char byte)
     return (hash ^ byte) * UINT64_C(0x100000001b3);
 }
 
-static uint64_t mix_hash(uint64_t hash)
-{
-    hash = (hash ^ (hash >> 33)) * UINT64_C(0xff51afd7ed558ccd);
-    hash = (hash ^ (hash >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return hash ^ (hash >> 33);
-}
-
 static uint64_t hash_id(const char *id)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -33,7 +26,9 @@ static uint64_t hash_shard(uint64_t hash, uint64_t shard)
 {
     for (int i = 0; i < 8; i++)
         hash = shards_add(hash, (unsigned char)(shard >> 8 * i & 0xff));
-    return mix_hash(hash);
+    hash = (hash ^ (hash >> 33)) * UINT64_C(0xff51afd7ed558ccd);
+    hash = (hash ^ (hash >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return hash ^ (hash >> 33);
 }
 
 uint64_t shard_hash(const char *id, uint64_t shard)
@@ -88,7 +83,7 @@ static bool takes_range(const struct range *r, const struct shards_host *h)
 /* Sets how many shards each host may have, and must have. A host may have 1.25 times its share,
  * rounded up; but one shard if its share is one at most. It must have half of its share, rounded
  * down; but one shard if its share is one at least. */
-static void set_range(const struct range *r)
+static void set_bounds(const struct range *r)
 {
     const uint64_t count = r->to - r->from;
     uint64_t all = 0;
@@ -193,7 +188,7 @@ static void fetch_one(const struct range *r, uint32_t host)
 
 static void share_range(const struct range *r)
 {
-    set_range(r);
+    set_bounds(r);
     for (uint32_t k = r->from; k < r->to; k++)
         r->shards[k].owner = NONE;
     for (uint32_t k = r->from; k < r->to; k++)

@@ -64,18 +64,7 @@ static void snapshot_list(struct snapshot *s, struct machine_actions *out)
     machine_ask(out, STORE_LIST, SNAPSHOT_DIRECTORY);
 }
 
-static void snapshot_read(struct snapshot *s, const struct snapshot_moment *m,
-                          struct machine_actions *out)
-{
-    if (m->left == 0) {
-        snapshot_end(s, out, SNAPSHOT_DONE, STORE_OK);
-        return;
-    }
-    s->left = m->left;
-    snapshot_move(s, SNAPSHOT_READING);
-    machine_ask(out, STORE_GET, SNAPSHOT_CONTENDER)->more = m->count - 1;
-}
-
+/* Asks all contenders that are left to give way. Those whose nodes have numbers are read first. */
 static void snapshot_ask(struct snapshot *s, const struct snapshot_moment *m,
                          struct machine_actions *out)
 {
@@ -115,7 +104,7 @@ static void snapshot_begin(struct snapshot *s, const struct snapshot_moment *m,
     }
 }
 
-/* Counts a contender of which nothing more is asked. After the last one, the snapshot ends, or
+/* Counts a contender of which nothing more is asked. After the last one the snapshot ends, or
  * begins again. */
 static void snapshot_count_answered(struct snapshot *s, const struct snapshot_moment *m,
                                     struct machine_actions *out)
@@ -128,8 +117,8 @@ static void snapshot_count_answered(struct snapshot *s, const struct snapshot_mo
         snapshot_end(s, out, SNAPSHOT_DONE, STORE_OK);
 }
 
-/* Takes the answer of a contender that is asked. A change of its data is answered by another try:
- * to ask twice does no harm. A contender that has left has given way. */
+/* Handles an answer about a contender that is asked to give way. If its data have changed it is
+ * asked again, which does no harm. A contender that has left has given way. */
 static void snapshot_on_asked(struct snapshot *s, const struct machine_event *ev,
                               const struct snapshot_moment *m, struct machine_actions *out)
 {
@@ -163,11 +152,15 @@ static void snapshot_on_answer(struct snapshot *s, const struct machine_event *e
     } else if (s->state == SNAPSHOT_READING) {
         s->again |= left && s->goal == SNAPSHOT_OF_FIRST;
         snapshot_count_answered(s, m, out);
-    } else if (s->state == SNAPSHOT_LISTING && (!m->needs_limit || s->has_limit)) {
-        snapshot_read(s, m, out);
-    } else if (s->state == SNAPSHOT_LISTING) {
+    } else if (s->state == SNAPSHOT_LISTING && m->needs_limit && !s->has_limit) {
         snapshot_move(s, SNAPSHOT_LIMITING);
         machine_ask(out, STORE_GET, SNAPSHOT_DIRECTORY);
+    } else if (s->state == SNAPSHOT_LISTING && m->left == 0) {
+        snapshot_end(s, out, SNAPSHOT_DONE, STORE_OK);
+    } else if (s->state == SNAPSHOT_LISTING) {
+        s->left = m->left;
+        snapshot_move(s, SNAPSHOT_READING);
+        machine_ask(out, STORE_GET, SNAPSHOT_CONTENDER)->more = m->count - 1;
     } else {
         s->has_limit = s->state == SNAPSHOT_LIMITING;
         snapshot_list(s, out);

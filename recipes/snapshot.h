@@ -11,8 +11,9 @@
  *
  * In the next session all is asked again, but for a removal: before each try, the caller looks
  * again whose node it is. The list comes again after the limit, so no list is older than the limit.
- * The word is set for any version, as by Curator's Revoker. Numbers stand after the word, and
- * Curator has none: so they are read first, and again if they were changed. */
+ * The word that asks to give way (payload.h) is set for any version, as by Curator's Revoker.
+ * Numbers stand after the word, and Curator has none. So they are read first, and again if they
+ * were changed. */
 #ifndef RECIPES_SNAPSHOT_H
 #define RECIPES_SNAPSHOT_H
 

@@ -75,8 +75,9 @@ static void transaction_move(struct transaction *t, enum transaction_state to)
     t->state = to;
 }
 
-static void transaction_tell(struct transaction *t, struct machine_actions *out,
-                             enum transaction_verdict verdict)
+/* Tells the verdict, unless the caller was told one when its time was over. */
+static void transaction_tell_verdict(struct transaction *t, struct machine_actions *out,
+                                     enum transaction_verdict verdict)
 {
     if (!t->told)
         machine_tell(out, (int)verdict, t->rc);
@@ -88,14 +89,14 @@ static void transaction_end(struct transaction *t, struct machine_actions *out,
                             enum transaction_verdict verdict, bool node_gone)
 {
     t->loose = t->loose || verdict == TX_TOLD_UNKNOWN;
-    transaction_tell(t, out, verdict);
+    transaction_tell_verdict(t, out, verdict);
     machine_act(out, MACHINE_ACT_END);
     machine_tell(out, node_gone ? TX_ENDED_GONE : TX_ENDED, STORE_OK);
     transaction_move(t, TX_IDLE);
 }
 
 /* Ends the transaction because its node or its session is gone. No request can be applied after
- * that. One that was sent before may have been applied: then the outcome is unknown. */
+ * that. A request that was sent before may have been applied: then the outcome is unknown. */
 static void transaction_lose(struct transaction *t, struct machine_actions *out)
 {
     transaction_end(t, out, transaction_is_doubtful(t) ? TX_TOLD_UNKNOWN : TX_TOLD_LOST, true);
@@ -159,20 +160,10 @@ static void transaction_begin(struct transaction *t, const struct machine_event 
 
 /* ---- what is answered to a set ---- */
 
-static void transaction_keep_refusal(struct transaction *t, const struct machine_event *ev)
+static void transaction_store_refusal(struct transaction *t, const struct machine_event *ev)
 {
     t->rc = ev->rc;
     t->failed = ev->failed;
-}
-
-static void transaction_on_applied(struct transaction *t, struct machine_actions *out)
-{
-    if (t->asked < INT32_MAX)
-        t->version = t->asked + 1;
-    if (t->state == TX_SEALING)
-        transaction_end(t, out, TX_TOLD_REFUSED, false);
-    else
-        transaction_end(t, out, TX_TOLD_APPLIED, t->release);
 }
 
 /* Handles a refusal of the transaction as a whole. */
@@ -181,17 +172,18 @@ static void transaction_on_refused(struct transaction *t, const struct machine_e
 {
     t->stale = t->stale || ev->failed == 0;
     if (t->state == TX_SENT) {
-        transaction_keep_refusal(t, ev);
+        transaction_store_refusal(t, ev);
         transaction_end(t, out, TX_TOLD_REFUSED, false);
     } else if (t->state == TX_RESENT && ev->failed != 0 && !t->told) {
-        transaction_keep_refusal(t, ev);
+        transaction_store_refusal(t, ev);
         transaction_send(t, ev, out, TX_SEALING);
     } else {
         transaction_end(t, out, TX_TOLD_UNKNOWN, false);
     }
 }
 
-/* Handles another version of the node. The version asked for was there once: so it is used up. */
+/* Handles the refusal of the version asked for. The node had that version once, so another set has
+ * used it up. */
 static void transaction_on_outdated(struct transaction *t, const struct machine_event *ev,
                                     struct machine_actions *out)
 {
@@ -200,7 +192,7 @@ static void transaction_on_outdated(struct transaction *t, const struct machine_
     if (t->version == t->asked && t->version < INT32_MAX)
         t->version++;
     if (t->state != TX_SEALING)
-        transaction_keep_refusal(t, ev);
+        transaction_store_refusal(t, ev);
     if (t->state != TX_SENT)
         transaction_read(t, out, t->state == TX_SEALING ? TX_CHECKING : TX_DOUBTING);
     else if (t->failures < TRANSACTION_FAILURES)
@@ -209,53 +201,48 @@ static void transaction_on_outdated(struct transaction *t, const struct machine_
         transaction_end(t, out, TX_TOLD_REFUSED, false);
 }
 
-/* Handles a lost answer: the transaction may have been applied, or may be yet. */
-static void transaction_on_unknown(struct transaction *t, struct machine_actions *out)
+/* Handles the answer to a sending of the transaction, or to its seal. */
+static void transaction_on_set(struct transaction *t, const struct machine_event *ev,
+                               struct machine_actions *out)
 {
-    t->stale = true;
-    t->failures++;
-    if (t->told || t->failures == TRANSACTION_FAILURES)
-        transaction_end(t, out, TX_TOLD_UNKNOWN, false);
-    else
-        transaction_read(t, out, t->state == TX_SEALING ? TX_CHECKING : TX_DOUBTING);
-}
-
-/* Handles the end of the connection before the transaction was sent. */
-static void transaction_on_unsent(struct transaction *t, struct machine_actions *out)
-{
-    static const enum transaction_state back[TX_COUNT] = {
+    static const enum transaction_state before_sending[TX_COUNT] = {
         [TX_SENT] = TX_READING,
         [TX_RESENT] = TX_DOUBTING,
         [TX_SEALING] = TX_CHECKING,
     };
-
-    transaction_read(t, out, back[t->state]);
-}
-
-static void transaction_on_set(struct transaction *t, const struct machine_event *ev,
-                               struct machine_actions *out)
-{
     const bool of_fence = ev->failed == 0;
 
-    if (ev->rc == STORE_OK)
-        transaction_on_applied(t, out);
-    else if (ev->rc == STORE_UNKNOWN && ev->unsent)
-        transaction_on_unsent(t, out);
-    else if (ev->rc == STORE_UNKNOWN)
-        transaction_on_unknown(t, out);
-    else if (ev->rc == STORE_NONODE && of_fence)
+    if (ev->rc == STORE_OK) {
+        if (t->asked < INT32_MAX)
+            t->version = t->asked + 1;
+        if (t->state == TX_SEALING)
+            transaction_end(t, out, TX_TOLD_REFUSED, false);
+        else
+            transaction_end(t, out, TX_TOLD_APPLIED, t->release);
+    } else if (ev->rc == STORE_UNKNOWN && ev->unsent) {
+        transaction_read(t, out, before_sending[t->state]);
+    } else if (ev->rc == STORE_UNKNOWN) { /* it may have been applied, or may be yet */
+        t->stale = true;
+        t->failures++;
+        if (t->told || t->failures == TRANSACTION_FAILURES)
+            transaction_end(t, out, TX_TOLD_UNKNOWN, false);
+        else
+            transaction_read(t, out, t->state == TX_SEALING ? TX_CHECKING : TX_DOUBTING);
+    } else if (ev->rc == STORE_NONODE && of_fence) {
         transaction_lose(t, out);
-    else if (ev->rc == STORE_BADVERSION && of_fence)
+    } else if (ev->rc == STORE_BADVERSION && of_fence) {
         transaction_on_outdated(t, ev, out);
-    else
+    } else {
         transaction_on_refused(t, ev, out);
+    }
 }
 
 /* ---- what a read shows ---- */
 
 enum user { NOBODY, OWN, OTHER, FOREIGN };
 
-/* Finds who used up the version asked for. OTHER: one of our sets that is not this transaction. */
+/* Finds whose set used up the version asked for; number: what the data say. OTHER: a set of ours
+ * that is not this transaction's. FOREIGN: another program's, or nobody can tell. */
 static enum user transaction_find_user(const struct transaction *t, const struct machine_event *ev,
                                        uint32_t number)
 {
@@ -268,8 +255,9 @@ static enum user transaction_find_user(const struct transaction *t, const struct
     return number == t->number ? OWN : OTHER;
 }
 
-/* Goes on after a read that does not show that the version is used up. An answer before it may have
- * shown so: then .version is above .asked. */
+/* Sends the transaction or its seal once more, since the read does not show that the version is
+ * used up. If an earlier answer has shown so, .version is above .asked, and the outcome is unknown.
+ */
 static void transaction_try_again(struct transaction *t, const struct machine_event *ev,
                                   const struct transaction_moment *now, struct machine_actions *out)
 {
@@ -283,8 +271,9 @@ static void transaction_try_again(struct transaction *t, const struct machine_ev
         transaction_send(t, ev, out, TX_RESENT);
 }
 
-/* Goes on after a transaction that was never applied, and now cannot be: another set of ours came
- * in its place. There are few of those, so the count of failures begins anew. */
+/* Sends the transaction as a new one: another set of ours came in its place, so it was never
+ * applied, and cannot be any more. There are few such sets, so the count of failures begins anew.
+ */
 static void transaction_on_void(struct transaction *t, const struct machine_event *ev,
                                 const struct transaction_moment *now, struct machine_actions *out)
 {
@@ -296,6 +285,7 @@ static void transaction_on_void(struct transaction *t, const struct machine_even
     }
 }
 
+/* Handles the data and the version that a read has shown. */
 static void transaction_on_shown(struct transaction *t, const struct machine_event *ev,
                                  const struct transaction_moment *now, struct machine_actions *out)
 {
@@ -316,7 +306,7 @@ static void transaction_on_shown(struct transaction *t, const struct machine_eve
         transaction_end(t, out, TX_TOLD_UNKNOWN, false);
 }
 
-/* Handles a refused read, as without permission. The version may be known all the same. */
+/* Handles a refused read, as without permission. The version may be known in spite of that. */
 static void transaction_on_unread(struct transaction *t, const struct machine_event *ev,
                                   const struct transaction_moment *now, struct machine_actions *out)
 {
@@ -325,60 +315,42 @@ static void transaction_on_unread(struct transaction *t, const struct machine_ev
     } else if (!t->stale) {
         transaction_send_afresh(t, ev, now, out);
     } else {
-        transaction_keep_refusal(t, ev);
+        transaction_store_refusal(t, ev);
         transaction_end(t, out, TX_TOLD_REFUSED, false);
     }
 }
 
-static void transaction_on_read(struct transaction *t, const struct machine_event *ev,
-                                const struct transaction_moment *now, struct machine_actions *out)
-{
-    if (ev->rc == STORE_OK)
-        transaction_on_shown(t, ev, now, out);
-    else if (ev->rc == STORE_NONODE)
-        transaction_lose(t, out);
-    else
-        transaction_on_unread(t, ev, now, out);
-}
-
 /* ---- all of it ---- */
-
-/* Handles the end of the caller's time. The answer that is awaited still counts for the next
- * transaction. */
-static void transaction_on_stop(struct transaction *t, const struct machine_event *ev,
-                                struct machine_actions *out)
-{
-    if (t->state == TX_SENT && ev->unsent)
-        transaction_end(t, out, TX_TOLD_LATE, false);
-    else
-        transaction_tell(t, out, t->state == TX_READING ? TX_TOLD_LATE : TX_TOLD_UNKNOWN);
-}
-
-/* Handles the end of the session, whether another one follows or not. The node is gone with it. A
- * transaction that was sent and not answered may have been applied, so it ends as unknown. */
-static void transaction_on_session(struct transaction *t, const struct machine_event *ev,
-                                   struct machine_actions *out)
-{
-    if (transaction_is_asked(t) && !ev->unsent)
-        transaction_end(t, out, TX_TOLD_UNKNOWN, false);
-    else
-        transaction_lose(t, out);
-}
 
 void transaction_step(struct transaction *t, const struct machine_event *ev,
                       const struct transaction_moment *now, struct machine_actions *out)
 {
-    if (ev->kind == MACHINE_EV_BEGIN)
+    if (ev->kind == MACHINE_EV_BEGIN) {
         transaction_begin(t, ev, now, out);
-    else if (t->state == TX_IDLE)
+    } else if (t->state == TX_IDLE) {
         return;
-    else if (ev->kind == MACHINE_EV_STOP)
-        transaction_on_stop(t, ev, out);
-    else if (ev->kind != MACHINE_EV_ANSWER)
-        transaction_on_session(t, ev, out);
-    else if (ev->verb == STORE_MULTI)
+    } else if (ev->kind == MACHINE_EV_STOP) {
+        /* the caller's time is over; an answer that is awaited still counts for the next one */
+        if (t->state == TX_SENT && ev->unsent)
+            transaction_end(t, out, TX_TOLD_LATE, false);
+        else
+            transaction_tell_verdict(t, out,
+                                     t->state == TX_READING ? TX_TOLD_LATE : TX_TOLD_UNKNOWN);
+    } else if (ev->kind != MACHINE_EV_ANSWER) {
+        /* the session has ended, and the node with it: what was sent may have been applied before
+         */
+        if (transaction_is_asked(t) && !ev->unsent)
+            transaction_end(t, out, TX_TOLD_UNKNOWN, false);
+        else
+            transaction_lose(t, out);
+    } else if (ev->verb == STORE_MULTI) {
         transaction_on_set(t, ev, out);
-    else
-        transaction_on_read(t, ev, now, out);
+    } else if (ev->rc == STORE_OK) {
+        transaction_on_shown(t, ev, now, out);
+    } else if (ev->rc == STORE_NONODE) {
+        transaction_lose(t, out);
+    } else {
+        transaction_on_unread(t, ev, now, out);
+    }
     assert(transaction_invariant(t));
 }

@@ -1,8 +1,8 @@
-/* The fenced transactions of one grant, one under way at a time. Each begins with a set of the
- * grant's node that asks for the version which that node has. So at most one of all sets that ask
- * for one version is applied, and a set whose answer was lost may still come until its version is
- * used up. Only the data tell whose set used it up: each transaction writes a number of its own
- * there, and so does each set that only shuts out what may still come (a seal).
+/* The fenced transactions of one grant, one under way at a time. Each begins with its fence: a set
+ * of the grant's node that asks for the version which that node has. So at most one of all sets
+ * that ask for one version is applied, and a set whose answer was lost may still come until its
+ * version is used up. Only the data tell whose set used it up: each transaction writes a number of
+ * its own there, and so does each set that only shuts out what may still come (a seal).
  *
  *  begin    version known      read, not applied yet
  *  IDLE ──> SENT ──lost──> DOUBTING ──> RESENT ──refused──> SEALING ──lost, outdated──> CHECKING

@@ -293,23 +293,55 @@ static void double_end_call(zkl_double_barrier *b, enum barrier_verdict verdict)
         call_end_as(&c->call, &b->error);
 }
 
-/* Returns the place of the own node among the members'; their count if it is not there. */
-static size_t double_own_place(const zkl_double_barrier *b)
+static gint double_compare(gconstpointer a, gconstpointer b)
 {
-    size_t i = 0;
-
-    while (i < b->names->len && g_strcmp0(b->names->pdata[i], b->own) != 0)
-        i++;
-    return i;
+    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Puts a member that has just begun to enter into its session's list, and takes out one that is
- * outside again. The list has a reference to each. */
-static void double_join_or_leave(zkl_double_barrier *b, bool was_out)
+/* Stores what an answer has shown: the names of the members' nodes, the czxid of one, or the
+ * directory's data. */
+static void double_store_answer(zkl_double_barrier *b, const struct machine_event *ev)
 {
-    zkl_session *s = b->spec.session;
-    const bool is_out = b->machine.state == BARRIER_OUTSIDE;
+    const bool there = ev->rc == STORE_OK;
 
+    if (!there && ev->rc != STORE_NONODE)
+        return;
+    if (ev->verb == STORE_LIST) {
+        g_ptr_array_set_size(b->names, 0);
+        for (size_t i = 0; i < ev->count; i++) {
+            if (strcmp(ev->names[i], "ready") != 0)
+                g_ptr_array_add(b->names, g_strdup(ev->names[i]));
+        }
+        g_ptr_array_sort(b->names, double_compare);
+        g_array_set_size(b->czxids, b->names->len);
+        for (guint i = 0; i < b->czxids->len; i++)
+            g_array_index(b->czxids, uint64_t, i) = BARRIER_UNREAD;
+    } else if (ev->node >= BARRIER_MEMBER) {
+        g_array_index(b->czxids, uint64_t, ev->node - BARRIER_MEMBER) = there ? ev->czxid : 0;
+    } else if (ev->verb == STORE_GET && ev->node == BARRIER_DIRECTORY && there) {
+        b->length = (int)ev->length;
+        g_free(b->data);
+        b->data = g_memdup2(ev->data, ev->length);
+    }
+}
+
+/* Steps the machine. The session's list has a reference to each member that is not outside. */
+static void double_step(struct driver *d, const struct machine_event *ev,
+                        struct machine_actions *out)
+{
+    zkl_double_barrier *b = DRIVER_OWNER(d, zkl_double_barrier);
+    zkl_session *s = b->spec.session;
+    const bool was_out = b->machine.state == BARRIER_OUTSIDE;
+    size_t own = 0; /* the place of the own node; the members' count if it is not among them */
+
+    if (ev->kind == MACHINE_EV_ANSWER)
+        double_store_answer(b, ev);
+    while (own < b->names->len && g_strcmp0(b->names->pdata[own], b->own) != 0)
+        own++;
+    const struct barrier_members members = {(const uint64_t *)(const void *)b->czxids->data,
+                                            b->names->len, own};
+    barrier_step(&b->machine, ev, &members, out);
+    const bool is_out = b->machine.state == BARRIER_OUTSIDE;
     if (was_out && !is_out) {
         driver_ref(&b->driver);
         driver_join(&b->driver, &doubles_of(s)->list);
@@ -320,80 +352,28 @@ static void double_join_or_leave(zkl_double_barrier *b, bool was_out)
     }
 }
 
-static gint double_compare(gconstpointer a, gconstpointer b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Stores the names of the members' nodes from a list. */
-static void double_keep_members(zkl_double_barrier *b, const struct machine_event *ev)
-{
-    g_ptr_array_set_size(b->names, 0);
-    for (size_t i = 0; i < ev->count; i++) {
-        if (strcmp(ev->names[i], "ready") != 0)
-            g_ptr_array_add(b->names, g_strdup(ev->names[i]));
-    }
-    g_ptr_array_sort(b->names, double_compare);
-    g_array_set_size(b->czxids, b->names->len);
-    for (guint i = 0; i < b->czxids->len; i++)
-        g_array_index(b->czxids, uint64_t, i) = BARRIER_UNREAD;
-}
-
-/* Stores what an answer has shown. */
-static void double_keep_answer(zkl_double_barrier *b, const struct machine_event *ev)
-{
-    const bool there = ev->rc == STORE_OK;
-
-    if (!there && ev->rc != STORE_NONODE)
-        return;
-    if (ev->verb == STORE_LIST) {
-        double_keep_members(b, ev);
-    } else if (ev->node >= BARRIER_MEMBER) {
-        g_array_index(b->czxids, uint64_t, ev->node - BARRIER_MEMBER) = there ? ev->czxid : 0;
-    } else if (ev->verb == STORE_GET && ev->node == BARRIER_DIRECTORY && there) {
-        b->length = (int)ev->length;
-        g_free(b->data);
-        b->data = g_memdup2(ev->data, ev->length);
-    }
-}
-
-static void double_step(struct driver *d, const struct machine_event *ev,
-                        struct machine_actions *out)
-{
-    zkl_double_barrier *b = DRIVER_OWNER(d, zkl_double_barrier);
-    const bool was_out = b->machine.state == BARRIER_OUTSIDE;
-
-    if (ev->kind == MACHINE_EV_ANSWER)
-        double_keep_answer(b, ev);
-    const struct barrier_members members = {(const uint64_t *)(const void *)b->czxids->data,
-                                            b->names->len, double_own_place(b)};
-
-    barrier_step(&b->machine, ev, &members, out);
-    double_join_or_leave(b, was_out);
-}
-
-/* Returns the name of a node of the machine's, but for the directory. */
-static const char *double_name_of(const zkl_double_barrier *b, unsigned node)
-{
-    switch (node) {
-    case BARRIER_OWN:
-        return b->own;
-    case BARRIER_READY:
-        return "ready";
-    case BARRIER_AWAITED:
-        return b->names->pdata[b->machine.awaited];
-    default:
-        return b->names->pdata[node - BARRIER_MEMBER];
-    }
-}
-
 static char *double_path(struct driver *d, unsigned node)
 {
     const zkl_double_barrier *b = DRIVER_OWNER(d, zkl_double_barrier);
+    const char *name;
 
-    if (node == BARRIER_DIRECTORY)
+    switch (node) {
+    case BARRIER_DIRECTORY:
         return g_strdup(b->spec.path);
-    return g_strconcat(b->spec.path, "/", double_name_of(b, node), NULL);
+    case BARRIER_OWN:
+        name = b->own;
+        break;
+    case BARRIER_READY:
+        name = "ready";
+        break;
+    case BARRIER_AWAITED:
+        name = b->names->pdata[b->machine.awaited];
+        break;
+    default:
+        name = b->names->pdata[node - BARRIER_MEMBER];
+        break;
+    }
+    return g_strconcat(b->spec.path, "/", name, NULL);
 }
 
 /* Gives the own node a new name. */

@@ -1,6 +1,5 @@
 /* Counters: an operation, fenced or not, a watch, and the handle. recipes/counter.h decides. The
- * functions in tables are called with the monitor held. All others are called without it, but
- * counter_watching_new(). */
+ * functions in tables are called with the monitor held. All others are called without it. */
 #include "recipes/counter.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -81,7 +80,8 @@ static const struct driver_ops counter_driver = {.step = counter_op_step,
                                                  .ref_owner = driven_ref,
                                                  .free = driven_unref};
 
-/* Returns 0, or the thread's last error, for a verdict. REFUSED and LATE are not for this one. */
+/* Returns 0, or the thread's last error, for a verdict. For REFUSED and LATE the call has the
+ * error, and not this table. */
 static int counter_result(const zkl_counter *c, enum counter_verdict verdict)
 {
     static const struct {
@@ -101,31 +101,26 @@ static int counter_result(const zkl_counter *c, enum counter_verdict verdict)
     return error_set(results[verdict].code, path, "%s: %s", path, results[verdict].text);
 }
 
-/* Returns the result of an operation that has ended: 0, or the thread's last error. Stores the
- * machine in *task. If the server refused, or the time passed, the call has the error. */
-static int counter_op_result(const zkl_counter *c, struct counter_op *op, struct counter *task)
-{
-    const char *path = session_path(c->session, c->path);
-
-    *task = op->machine;
-    if (op->verdict != COUNTER_REFUSED && op->verdict != COUNTER_LATE)
-        return counter_result(c, op->verdict);
-    zkl_error why = op->driven.call.error;
-    return error_set(why.code, path, "%s: %s", path, why.text);
-}
-
 /* Runs the operation that *task describes, and stores the outcome there. Returns 0, or the thread's
  * last error. */
 static int counter_run(const zkl_counter *c, struct counter *task, int64_t timeout_ms)
 {
     struct counter_op *op = g_new0(struct counter_op, 1);
+    const char *path = session_path(c->session, c->path);
+    int code;
 
     op->machine = *task;
     call_init(&op->driven.call, &driven_call_ops, c->session, g_strdup(c->path), NULL, NULL);
     driver_init(&op->driven.driver, &counter_driver, c->session, STORE_CONTAINER);
     call_ref(&op->driven.call); /* until the result was taken from it, below */
     call_run(&op->driven.call, timeout_ms);
-    int code = counter_op_result(c, op, task);
+    *task = op->machine;
+    if (op->verdict == COUNTER_REFUSED || op->verdict == COUNTER_LATE) {
+        const zkl_error why = op->driven.call.error;
+        code = error_set(why.code, path, "%s: %s", path, why.text);
+    } else {
+        code = counter_result(c, op->verdict);
+    }
     call_free(&op->driven.call);
     return code;
 }
@@ -140,24 +135,13 @@ struct counter_fenced {
     int64_t end; /* when its time will have passed: see call_due_of_all() */
 };
 
-/* Writes number, if the counter is still as it was seen. absent: it did not exist. */
-static int counter_write_fenced(const struct counter_fenced *f, const struct counter *seen,
-                                bool absent, int64_t number)
-{
-    uint8_t bytes[COUNTER_BYTES_MAX];
-    const zkl_change change = {absent ? ZKL_CHANGE_CREATE : ZKL_CHANGE_SET, seen->version,
-                               session_path(f->c->session, f->c->path), bytes, f->c->width};
-
-    counter_encode(f->c->width, number, bytes);
-    return zkl_grant_multi(f->grant, &change, 1, 0, call_left_ms(f->end));
-}
-
-/* Reads the counter and writes it once. *faster: another client has written it in between. Returns
- * 0, or the thread's last error. */
+/* Reads the counter and writes it once, if nobody has written it in between. *faster: another
+ * client has. Returns 0, or the thread's last error. */
 static int counter_try_fenced(const struct counter_fenced *f, bool *faster)
 {
     struct counter seen = {.goal = COUNTER_GET, .width = f->c->width};
     enum counter_verdict verdict;
+    uint8_t bytes[COUNTER_BYTES_MAX];
     int code = counter_run(f->c, &seen, call_left_ms(f->end));
     const bool absent = seen.czxid == 0;
 
@@ -167,18 +151,12 @@ static int counter_try_fenced(const struct counter_fenced *f, bool *faster)
     verdict = counter_next(f->task, seen.next, &f->task->next);
     if (verdict != COUNTER_DONE)
         return counter_result(f->c, verdict);
-    code = counter_write_fenced(f, &seen, absent, f->task->next);
+    const zkl_change change = {absent ? ZKL_CHANGE_CREATE : ZKL_CHANGE_SET, seen.version,
+                               session_path(f->c->session, f->c->path), bytes, f->c->width};
+    counter_encode(f->c->width, f->task->next, bytes);
+    code = zkl_grant_multi(f->grant, &change, 1, 0, call_left_ms(f->end));
     *faster = code == ZKL_EVERSION || code == ZKL_EEXIST || (code == ZKL_ENOENT && !absent);
     return code;
-}
-
-/* Makes the counter with its parents, which a transaction does not. A counter that does not exist
- * counts as 0, so an addition of 0, which needs no fence, changes nothing. */
-static int counter_make_with_parents(const struct counter_fenced *f)
-{
-    struct counter zero = {.goal = COUNTER_ADD, .width = f->c->width};
-
-    return counter_run(f->c, &zero, call_left_ms(f->end));
 }
 
 /* Does what counter_run() does, with a fence. */
@@ -190,10 +168,14 @@ static int counter_run_fenced(const zkl_counter *c, struct counter *task, const 
 
     for (int tries = 0; tries < COUNTER_TRIES; tries++) {
         int code = counter_try_fenced(&f, &faster);
-        if (code == ZKL_ENOENT && !faster)
-            code = counter_make_with_parents(&f); /* a parent does not exist */
-        else if (!faster)
+        if (code == ZKL_ENOENT && !faster) {
+            /* A parent does not exist, and a transaction makes none. A counter that does not exist
+             * counts as 0, so an addition of 0, which needs no fence, makes both. */
+            struct counter zero = {.goal = COUNTER_ADD, .width = c->width};
+            code = counter_run(c, &zero, call_left_ms(f.end));
+        } else if (!faster) {
             return code;
+        }
         if (code && !faster)
             return code;
     }
@@ -387,19 +369,6 @@ static const struct children_watch_kind counter_watching_kind = {
     .doing = "watching the counter",
     .free = counter_watching_free};
 
-static struct counter_watching *counter_watching_new(const zkl_counter *c, zkl_counter_fn fn,
-                                                     void *data)
-{
-    struct counter_watching *w = g_new0(struct counter_watching, 1);
-
-    w->fn = fn;
-    w->data = data;
-    w->machine = (struct counter_watch){.width = c->width, .children = {.watch = true}};
-    children_watch_init(&w->watch, c->session, c->path, &counter_watching_kind,
-                        children_watch_list_of(c->session));
-    return w;
-}
-
 int zkl_counter_watch(zkl_watch **ret, zkl_counter *c, zkl_counter_fn fn, void *data)
 {
     if (!c || !ret || !fn)
@@ -415,7 +384,12 @@ int zkl_counter_watch(zkl_watch **ret, zkl_counter *c, zkl_counter_fn fn, void *
     if (s->closing) {
         code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
     } else {
-        struct counter_watching *w = counter_watching_new(c, fn, data);
+        struct counter_watching *w = g_new0(struct counter_watching, 1);
+        w->fn = fn;
+        w->data = data;
+        w->machine = (struct counter_watch){.width = c->width, .children = {.watch = true}};
+        children_watch_init(&w->watch, s, c->path, &counter_watching_kind,
+                            children_watch_list_of(s));
         *ret = children_watch_handle(&w->watch);
         children_watch_begin(&w->watch);
     }

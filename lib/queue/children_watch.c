@@ -184,9 +184,9 @@ void children_watch_tell(struct children_watch *cw, struct children_watch_messag
         children_watch_free_message(m);
 }
 
-/* Tells the last message, and keeps it in the place of the one that was told before. It is told
- * even if both are the same, if it has replaced a third one that was not told. Its reference to the
- * watch is given up. */
+/* Tells the last message, and stores it in the place of the one that was told before. If it has
+ * replaced messages that were not told, and tells the same as the one told before, it is dropped:
+ * the user has seen no change. Its reference to the watch is given up. */
 static void children_watch_deliver_last(void *data)
 {
     struct children_watch *cw = data;

@@ -65,7 +65,7 @@ void children_watch_log(const struct children_watch *cw, enum children_tell why)
 /* Returns the code of zkl_error for a failure. */
 int children_watch_code(enum children_tell why);
 
-/* For their driver_ops: */
+/* For the driver_ops of a kind: */
 char *children_watch_path(struct driver *d, unsigned node); /* the directory */
 void children_watch_free(struct driver *d);
 
@@ -86,8 +86,8 @@ struct children_watch_message {
 void children_watch_tell(struct children_watch *cw, struct children_watch_message *m);
 
 /* Tells m as children_watch_tell() does, but m replaces a message whose call has not begun. So at
- * most one message waits, however slow the user's function is. If m tells the same as the last one
- * that was told, m is dropped. */
+ * most one message waits, however slow the user's function is. If m has replaced one, and tells the
+ * same as the last one that was told, m is dropped. */
 void children_watch_tell_last(struct children_watch *cw, struct children_watch_message *m);
 
 #endif

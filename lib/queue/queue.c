@@ -67,14 +67,8 @@ static void queue_unref(zkl_queue *q)
     g_free(q);
 }
 
-/* Marks a contender as one that has left. */
-static void queue_forget(zkl_contender *c)
-{
-    queue_clear_contender(c);
-    c->node = c->owner = NULL;
-}
-
-/* Takes out the contenders that have left. Each of the others gets an owner, if only "". */
+/* Takes out the contenders that have left, which have no name. Each of the others gets an owner, if
+ * only "". */
 static void queue_compact(zkl_queue *q)
 {
     zkl_contender *all = (zkl_contender *)(void *)q->list->data; /* may be NULL */
@@ -107,17 +101,6 @@ static struct in_line queue_see(const zkl_contender *c)
     return seen;
 }
 
-/* Marks c, if what was read of it says that it may hold beyond the limit. */
-static void queue_mark_earlier(const zkl_queue *q, zkl_contender *c, const struct machine_event *ev)
-{
-    const struct in_line seen = queue_see(c);
-    const struct payload p = payload_read(ev->data, ev->length);
-    const bool older = ev->czxid < q->limit_zxid;
-
-    if (holders_may_be_beyond(&seen, older, p.numbers != 0))
-        c->holds = HOLDS_BEYOND;
-}
-
 static void queue_mark_holders(zkl_queue *q)
 {
     zkl_contender *all = (zkl_contender *)(void *)q->list->data; /* may be NULL */
@@ -132,37 +115,24 @@ static void queue_mark_holders(zkl_queue *q)
     g_free(line);
 }
 
-/* ---- what the previous snapshot knows ---- */
-
-static void queue_index_previous(zkl_queue *q, const zkl_queue *previous)
-{
-    q->known = g_hash_table_new(g_str_hash, g_str_equal);
-    for (guint i = 0; i < previous->list->len; i++) {
-        zkl_contender *c = &g_array_index(previous->list, zkl_contender, i);
-        if (c->token != 0)
-            g_hash_table_insert(q->known, (char *)(uintptr_t)c->node, c);
-    }
-}
-
-/* Copies what the previous snapshot knows of c. Returns false if that snapshot does not have c, if
- * c holds, or if the limit was ever changed. */
-static bool queue_copy_known(const zkl_queue *q, zkl_contender *c)
+/* Copies what the previous snapshot knows of c, unless that snapshot does not have c, c holds, or
+ * the limit was ever changed. */
+static void queue_copy_known(const zkl_queue *q, zkl_contender *c)
 {
     const zkl_contender *old =
         q->known && !c->holds && q->limit_zxid == 0 ? g_hash_table_lookup(q->known, c->node) : NULL;
 
     if (!old)
-        return false;
+        return;
     c->owner = g_strdup(old->owner);
     c->token = old->token;
     c->session_id = old->session_id;
     c->ctime_ms = old->ctime_ms;
-    return true;
 }
 
 /* Ends a reading: takes out the contenders that left between list and read, and makes .holds a
- * bool. If only a few are wanted, queue_take_list() has marked who holds: it knew all of the list.
- */
+ * bool. If only a few are wanted, queue_store_list() has marked which hold, since it knew all of
+ * them. */
 static void queue_finish(zkl_queue *q)
 {
     queue_compact(q);
@@ -179,17 +149,21 @@ static void queue_finish(zkl_queue *q)
 
 /* ---- what answers show ---- */
 
-/* Fills in c from the answer to its read. */
-static void queue_take(const zkl_queue *q, zkl_contender *c, const struct machine_event *ev)
+/* Fills in c from the answer to its read, and marks it if it may hold beyond the limit. */
+static void queue_fill_in(const zkl_queue *q, zkl_contender *c, const struct machine_event *ev)
 {
     const gssize length = (gssize)payload_of_child(c->node, ev->data, ev->length, ev->version);
+    const struct in_line seen = queue_see(c);
+    const struct payload p = payload_read(ev->data, ev->length);
+    const bool older = ev->czxid < q->limit_zxid;
 
     c->owner = q->wish.first ? g_utf8_make_valid(ev->data ? ev->data : "", length)
                              : clean_text(ev->data, length);
     c->token = ev->czxid;
     c->session_id = ev->owner;
     c->ctime_ms = ev->ctime_ms;
-    queue_mark_earlier(q, c, ev);
+    if (holders_may_be_beyond(&seen, older, p.numbers != 0))
+        c->holds = HOLDS_BEYOND;
 }
 
 const char *queue_first(const char *const *names, int count, enum rule rule)
@@ -215,15 +189,6 @@ static int queue_compare(gconstpointer a, gconstpointer b)
     return rule_compare((int32_t)x->number, (int32_t)y->number);
 }
 
-/* Returns the public kind: kinds that differ only by the word in the name are one. */
-static zkl_kind queue_kind_of(enum child_kind kind)
-{
-    return kind == CHILD_KAZOO         ? ZKL_KIND_LOCK
-           : kind == CHILD_KAZOO_READ  ? ZKL_KIND_READ
-           : kind == CHILD_RUBY_SHARED ? ZKL_KIND_RUBY
-                                       : (zkl_kind)kind;
-}
-
 static void queue_add(zkl_queue *q, const char *name)
 {
     struct child child;
@@ -231,26 +196,17 @@ static void queue_add(zkl_queue *q, const char *name)
     name_parse(name, strlen(name), &child);
     if (child.kind == CHILD_FOREIGN)
         return;
+    /* kinds that differ only by the word in the name are one kind for the user */
+    const zkl_kind kind = child.kind == CHILD_KAZOO         ? ZKL_KIND_LOCK
+                          : child.kind == CHILD_KAZOO_READ  ? ZKL_KIND_READ
+                          : child.kind == CHILD_RUBY_SHARED ? ZKL_KIND_RUBY
+                                                            : (zkl_kind)child.kind;
     zkl_contender c = {.node = g_strdup(name),
                        .number = child.number,
-                       .kind = queue_kind_of(child.kind),
+                       .kind = kind,
                        .client = (zkl_client)name_maker(name, strlen(name)),
                        .retains = child.retains};
     g_array_append_val(q->list, c);
-}
-
-/* Keeps the contenders that the caller wants. If the limit was changed, those that do not hold are
- * kept and read, too: only their data tell whether they hold beyond the new limit. */
-static void queue_pick(zkl_queue *q)
-{
-    const struct queue_wish *wish = &q->wish;
-
-    for (guint i = q->list->len; i-- > 0;) {
-        const zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
-        if ((wish->holders && !c->holds && q->limit_zxid == 0) ||
-            (wish->node && strcmp(c->node, wish->node) != 0))
-            g_array_remove_index(q->list, i);
-    }
 }
 
 /* Whether the list shows leases in our layout, whose limit is in the directory's data. */
@@ -267,18 +223,6 @@ static bool queue_needs_limit(const struct machine_event *ev)
     return false;
 }
 
-/* Stores the zxids of the list. Forgets the previous snapshot if the directory was made anew, or if
- * the data are older: there names repeat. */
-static void queue_take_zxids(zkl_queue *q, const struct machine_event *ev)
-{
-    const zkl_queue *previous = q->wish.previous;
-
-    q->made = ev->czxid;
-    q->changed = ev->pzxid;
-    if (q->known && (q->made != previous->made || q->changed < previous->changed))
-        g_clear_pointer(&q->known, g_hash_table_unref);
-}
-
 /* Whether contender i is to be read: it is among the first .max_nodes, and was not filled in yet.
  */
 static bool queue_reads(const zkl_queue *q, guint i)
@@ -288,21 +232,34 @@ static bool queue_reads(const zkl_queue *q, guint i)
     return wanted && !g_array_index(q->list, zkl_contender, i).owner;
 }
 
-/* Takes the list. No contender changes its place after that, since requests name it by its place.
- */
-static void queue_take_list(zkl_queue *q, const struct machine_event *ev)
+/* Stores the contenders of a list that are wanted, in the order of the queue. No contender changes
+ * its place after that, since requests name it by its place. */
+static void queue_store_list(zkl_queue *q, const struct machine_event *ev)
 {
+    const struct queue_wish *wish = &q->wish;
+    const zkl_queue *previous = wish->previous;
     const char *first;
 
     g_array_set_size(q->list, 0);
-    queue_take_zxids(q, ev);
-    if (q->wish.first && (first = queue_first(ev->names, (int)ev->count, q->wish.first)))
+    q->made = ev->czxid;
+    q->changed = ev->pzxid;
+    /* names repeat if the directory was made anew, or if the data are older */
+    if (q->known && (q->made != previous->made || q->changed < previous->changed))
+        g_clear_pointer(&q->known, g_hash_table_unref);
+    if (wish->first && (first = queue_first(ev->names, (int)ev->count, wish->first)))
         queue_add(q, first);
-    for (size_t i = 0; i < ev->count && !q->wish.first; i++)
+    for (size_t i = 0; i < ev->count && !wish->first; i++)
         queue_add(q, ev->names[i]);
     g_array_sort(q->list, queue_compare);
     queue_mark_holders(q);
-    queue_pick(q);
+    /* If the limit was changed, contenders that do not hold are read, too: only their data tell
+     * whether they hold beyond the new limit. */
+    for (guint i = q->list->len; i-- > 0;) {
+        const zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
+        if ((wish->holders && !c->holds && q->limit_zxid == 0) ||
+            (wish->node && strcmp(c->node, wish->node) != 0))
+            g_array_remove_index(q->list, i);
+    }
     for (guint i = 0; i < q->list->len; i++)
         if (queue_reads(q, i))
             queue_copy_known(q, &g_array_index(q->list, zkl_contender, i));
@@ -357,23 +314,25 @@ static char *queue_call_data(struct driver *d, unsigned node, int *ret_length)
     return data;
 }
 
-/* Takes an answer, before the machine does. */
-static void queue_call_take(struct queue_call *x, const struct machine_event *ev,
-                            struct snapshot_moment *m)
+/* Stores what an answer shows, before the machine decides by it. */
+static void queue_call_store(struct queue_call *x, const struct machine_event *ev,
+                             struct snapshot_moment *m)
 {
     zkl_queue *q = x->queue;
     zkl_contender *c = NULL;
 
     if (ev->node != SNAPSHOT_DIRECTORY)
         c = &g_array_index(q->list, zkl_contender, queue_place(ev->node));
-    if (c && ev->rc == STORE_NONODE)
-        queue_forget(c);
+    if (c && ev->rc == STORE_NONODE) { /* it has left, and so has no name any more */
+        queue_clear_contender(c);
+        c->node = c->owner = NULL;
+    }
     if (ev->rc != STORE_OK)
         return;
     if (ev->verb == STORE_LIST) {
         m->needs_limit = !x->machine.has_limit && queue_needs_limit(ev);
         if (!m->needs_limit)
-            queue_take_list(q, ev);
+            queue_store_list(q, ev);
     } else if (ev->verb == STORE_GET && !c) {
         q->limit = limit_read(ev->data, ev->length);
         q->limit_zxid = q->limit > 0 && ev->mzxid > ev->czxid ? ev->mzxid : 0;
@@ -382,7 +341,7 @@ static void queue_call_take(struct queue_call *x, const struct machine_event *ev
         g_free(x->numbers);
         x->numbers = g_strndup((const char *)ev->data + p.length, p.with_numbers - p.length);
     } else if (ev->verb == STORE_GET) {
-        queue_take(q, c, ev);
+        queue_fill_in(q, c, ev);
     }
 }
 
@@ -393,7 +352,7 @@ static void queue_call_step(struct driver *d, const struct machine_event *ev,
     struct snapshot_moment m = {.count = 0};
 
     if (ev->kind == MACHINE_EV_ANSWER)
-        queue_call_take(x, ev, &m);
+        queue_call_store(x, ev, &m);
     m.count = x->queue->list->len;
     if (ev->kind != MACHINE_EV_ANSWER || ev->verb == STORE_LIST)
         for (guint i = 0; i < m.count; i++)
@@ -471,8 +430,14 @@ static zkl_queue *queue_new(zkl_session *s, const char *directory, const struct 
     q->wish = *wish;
     q->list = g_array_new(FALSE, TRUE, sizeof(zkl_contender));
     g_array_set_clear_func(q->list, queue_clear_contender);
-    if (wish->previous)
-        queue_index_previous(q, wish->previous);
+    if (!wish->previous)
+        return q;
+    q->known = g_hash_table_new(g_str_hash, g_str_equal);
+    for (guint i = 0; i < wish->previous->list->len; i++) {
+        zkl_contender *c = &g_array_index(wish->previous->list, zkl_contender, i);
+        if (c->token != 0)
+            g_hash_table_insert(q->known, (char *)(uintptr_t)c->node, c);
+    }
     return q;
 }
 
@@ -670,19 +635,6 @@ static void queue_watch_free_message(struct children_watch_message *m)
     g_free(m);
 }
 
-static void queue_watch_push(struct queue_watch *w)
-{
-    struct children_watch_message *m;
-
-    if (w->queued)
-        return;
-    m = g_new(struct children_watch_message, 1);
-    *m =
-        (struct children_watch_message){.call = queue_watch_call, .free = queue_watch_free_message};
-    w->queued = true;
-    children_watch_tell(&w->watch, m);
-}
-
 static struct queue_watch *queue_watch_of(struct driver *d)
 {
     return (struct queue_watch *)children_watch_of(d);
@@ -702,10 +654,17 @@ static void queue_watch_step(struct driver *d, const struct machine_event *ev,
 static void queue_watch_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct queue_watch *w = queue_watch_of(d);
+    struct children_watch_message *m;
 
     if (a->verdict < CHILDREN_TELL_OWN)
         children_watch_log(&w->watch, (enum children_tell)a->verdict);
-    queue_watch_push(w);
+    if (w->queued)
+        return;
+    m = g_new(struct children_watch_message, 1);
+    *m =
+        (struct children_watch_message){.call = queue_watch_call, .free = queue_watch_free_message};
+    w->queued = true;
+    children_watch_tell(&w->watch, m);
 }
 
 static void queue_watch_free(struct children_watch *cw)
@@ -721,22 +680,6 @@ static const struct children_watch_kind queue_watch_kind = {
     .doing = "watching the queue",
     .free = queue_watch_free};
 
-static struct queue_watch *queue_watch_new(zkl_session *s, const char *path, zkl_queue_fn fn,
-                                           void *data)
-{
-    struct queue_watch *w = g_new0(struct queue_watch, 1);
-    char *directory = g_strconcat(s->chroot, path, NULL);
-
-    w->fn = fn;
-    w->data = data;
-    /* a short queue is listed ten times a second at most; of a long one, 10,000 names a second are
-     * listed */
-    w->machine = (struct children){.watch = true, .gap = 100 * CLOCK_MS, .gap_each = CLOCK_MS / 10};
-    children_watch_init(&w->watch, s, directory, &queue_watch_kind, children_watch_list_of(s));
-    g_free(directory);
-    return w;
-}
-
 int zkl_queue_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_queue_fn fn, void *data)
 {
     int code = session_check(s);
@@ -751,7 +694,16 @@ int zkl_queue_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_queue
     if (s->closing) {
         code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
     } else {
-        struct queue_watch *w = queue_watch_new(s, path, fn, data);
+        struct queue_watch *w = g_new0(struct queue_watch, 1);
+        char *directory = g_strconcat(s->chroot, path, NULL);
+        w->fn = fn;
+        w->data = data;
+        /* a short queue is listed ten times a second at most; of a long one, 10,000 names a second
+         * are listed */
+        w->machine =
+            (struct children){.watch = true, .gap = 100 * CLOCK_MS, .gap_each = CLOCK_MS / 10};
+        children_watch_init(&w->watch, s, directory, &queue_watch_kind, children_watch_list_of(s));
+        g_free(directory);
         *ret = children_watch_handle(&w->watch);
         children_watch_begin(&w->watch);
     }
