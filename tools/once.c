@@ -111,20 +111,9 @@ static void *once_write(void *data)
     return NULL;
 }
 
-/* Waits until the record is written. Returns 0; or the signal that asks us to end, if that comes
- * first. SIGCHLD does not ask: it says that the guard has ended, which has nothing left to do. */
-static int once_await_written(struct once *o)
-{
-    int signo = SIGCHLD;
-
-    while (signo == SIGCHLD)
-        signo = events_until(o->events, &o->written);
-    return signo;
-}
-
 /* Records the run of a command that has ended with status, if it succeeded. Otherwise the work is
- * left to the next caller. It is too if the command was asked to end by the signal asked, even if
- * its status says success: it may have done half of the work. Returns the exit status. */
+ * left to the next caller, and so it is if the signal asked has asked the command to end: then it
+ * may have done half of the work, whatever its status says. Returns the exit status. */
 static int once_record_run(void *self, const zkl_grant *grant, int status, int asked)
 {
     struct once *o = self;
@@ -139,7 +128,10 @@ static int once_record_run(void *self, const zkl_grant *grant, int status, int a
     o->writes = worker_start(&o->writer, once_write, o) == 0;
     if (!o->writes)
         once_write(o);
-    const int signo = once_await_written(o);
+    int signo;
+    do
+        signo = events_until(o->events, &o->written);
+    while (signo == SIGCHLD); /* the guard has ended, which has nothing left to do */
     if (signo != 0)
         return fail(STATUS_SIGNAL + signo,
                     "%s: asked to end before the servers had said whether the run is recorded",
@@ -158,8 +150,6 @@ static const struct acquire_ops once_ops = {.open = once_make,
 /* ---- --status and --reset ---- */
 
 enum { LATE_MS = 3600000 };
-
-static const char STATE_OVERDUE[] = "overdue";
 
 /* Writes --metrics-file: when the work was run last, and when it is due. An alert compares these
  * times with the present. */
@@ -188,30 +178,22 @@ static void once_write_metrics(const struct once *o, const zkl_once_run *run)
     metrics_write(o->options.metrics_file, text->str);
 }
 
-/* Returns the state of the work at present, by the clock of this host: the servers' is not known
- * here. */
-static const char *once_state(const struct once *o, const zkl_once_run *run)
-{
-    const int64_t late_ms = o->late_ms != 0 ? o->late_ms : LATE_MS;
-    const int64_t overdue_ms = g_get_real_time() / 1000 - run->due_ms;
-
-    if (run->due_ms == 0 || overdue_ms < 0)
-        return "done";
-    return overdue_ms > late_ms ? STATE_OVERDUE : "due";
-}
-
 /* Shows the record for --status. Returns the exit status. */
 static int once_show(const struct once *o, int64_t timeout_ms)
 {
     const char *path = o->options.hold.path;
+    const int64_t late_ms = o->late_ms != 0 ? o->late_ms : LATE_MS;
     g_autoptr(zkl_once_run) run = NULL;
     g_autoptr(GString) text = g_string_new(NULL);
 
     if (zkl_once_done(o->once, timeout_ms, &run) != 0 && zkl_last_error(NULL) != ZKL_ENOENT)
         return contenders_failed(path);
-    const char *state = run ? once_state(o, run) : "none";
+    /* By the clock of this host: the servers' is not known here. */
+    const int64_t since_due_ms = run ? g_get_real_time() / 1000 - run->due_ms : 0;
+    const bool due = run && run->due_ms != 0 && since_due_ms >= 0;
+    const bool overdue = due && since_due_ms > late_ms;
     if (o->json) {
-        contenders_run_json(text, run, state);
+        contenders_run_json(text, run, !run ? "none" : overdue ? "overdue" : due ? "due" : "done");
     } else if (run) {
         g_autofree char *sentence = contenders_run_text(run);
         g_string_append(text, sentence);
@@ -222,7 +204,7 @@ static int once_show(const struct once *o, int64_t timeout_ms)
         once_write_metrics(o, run);
     if (!run)
         return fail(STATUS_CONFLICT, "%s: no run is recorded", path);
-    if (state == STATE_OVERDUE)
+    if (overdue)
         return fail(STATUS_OVERDUE, "%s: overdue: no run is recorded since it was due", path);
     return STATUS_OK;
 }
@@ -255,39 +237,31 @@ struct once_times {
     char *every, *slack, *late;
 };
 
-/* Returns what is wrong with the options together; NULL: nothing. */
-static const char *once_wrong_options(const struct once *o, const struct once_times *t)
+/* Parses the times, and refuses options that do not fit together. Returns GO_ON, or a status after
+ * a message. */
+static int once_check_options(struct once *o, const struct once_times *t)
 {
+    if (option_time("--every", t->every, &o->period_ms) != GO_ON ||
+        option_time("--slack", t->slack, &o->slack_ms) != GO_ON ||
+        option_time("--late", t->late, &o->late_ms) != GO_ON)
+        return STATUS_USAGE;
     if (o->calendar && t->every)
-        return "--at and --every exclude each other";
+        return fail(STATUS_USAGE, "--at and --every exclude each other");
     if (t->every && o->period_ms == 0)
-        return "--every: must be more than 0";
+        return fail(STATUS_USAGE, "--every: must be more than 0");
     if (t->slack && !t->every && !o->calendar)
-        return "--slack: is for --every and --at";
+        return fail(STATUS_USAGE, "--slack: is for --every and --at");
     if (o->zone && !o->calendar)
-        return "--zone: is for --at";
+        return fail(STATUS_USAGE, "--zone: is for --at");
     if (t->late && !o->calendar && !o->status)
-        return "--late: is for --at and --status";
+        return fail(STATUS_USAGE, "--late: is for --at and --status");
     if (t->late && o->late_ms == 0)
-        return "--late: must be more than 0";
+        return fail(STATUS_USAGE, "--late: must be more than 0");
     if (o->status && o->reset)
-        return "--status and --reset exclude each other";
+        return fail(STATUS_USAGE, "--status and --reset exclude each other");
     if (o->json && !o->status)
-        return "--json: is for --status";
-    return NULL;
-}
-
-/* Parses the times. Returns GO_ON, or a status after a message. */
-static int once_parse_times(struct once *o, const struct once_times *t)
-{
-    int status = option_time("--every", t->every, &o->period_ms);
-
-    if (status == GO_ON)
-        status = option_time("--slack", t->slack, &o->slack_ms);
-    if (status == GO_ON)
-        status = option_time("--late", t->late, &o->late_ms);
-    const char *wrong = status == GO_ON ? once_wrong_options(o, t) : NULL;
-    return wrong ? fail(STATUS_USAGE, "%s", wrong) : status;
+        return fail(STATUS_USAGE, "--json: is for --status");
+    return GO_ON;
 }
 
 static int once_parse_line(struct once *o, struct settings *settings, int argc, char **argv)
@@ -328,7 +302,7 @@ static int once_parse_line(struct once *o, struct settings *settings, int argc, 
     if (status == GO_ON)
         status = command_line_operand(&line, "PATH", &o->options.hold.path);
     if (status == GO_ON)
-        status = once_parse_times(o, &times);
+        status = once_check_options(o, &times);
     if (status == GO_ON && (o->status || o->reset))
         return line.argc > 1 || line.raw.shell_command
                    ? fail(STATUS_USAGE, "--%s: runs no command", o->status ? "status" : "reset")
