@@ -71,15 +71,6 @@ void loss_look(struct loss *l)
     loss_stand_in(l);
 }
 
-/* Whether loss_finish() was called: the command has ended, and no loss is left to tell. */
-static bool is_finished(struct loss *l)
-{
-    pthread_mutex_lock(&l->lock);
-    const bool gone = l->gone;
-    pthread_mutex_unlock(&l->lock);
-    return gone;
-}
-
 /* Tells the guard of a new state of the grant. Runs on a thread of the library. After a loss it
  * waits until nothing of the tree is left: the guard ends the tree, and the main thread says when
  * that is done. */
@@ -88,7 +79,12 @@ static void loss_on_change(const zkl_grant *grant, zkl_state state, void *data)
     struct loss *l = data;
 
     (void)grant;
-    if (state == ZKL_RELEASED || is_finished(l))
+    if (state == ZKL_RELEASED)
+        return;
+    pthread_mutex_lock(&l->lock);
+    const bool finished = l->gone; /* the command has ended, and no loss is left to tell */
+    pthread_mutex_unlock(&l->lock);
+    if (finished)
         return;
     loss_publish(l);
     atomic_store(&l->guard->termination.shared->state, (int)state);
