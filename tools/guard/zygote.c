@@ -27,16 +27,6 @@ static void mark_unguarded(struct shared *s)
     atomic_store(&s->cleared, true);
 }
 
-/* A guard has exited. If it had to end its command, and its status is not STATUS_LOST, a process
- * has survived KILL: then the session is not to be ended. */
-static void see_exit(struct zygote *z, struct shared *s, const siginfo_t *info)
-{
-    z->given_up |= shared_cause(s) > CAUSE_ENDED && info->si_status != STATUS_LOST;
-    if (shared_cause(s) == CAUSE_NONE)
-        mark_unguarded(s); /* the command could not begin, or was not to */
-    atomic_store(&s->cleared, true);
-}
-
 /* Kills the leader of a killed guard, with its group. Returns whether the leader is dead. */
 static bool kill_leader(struct shared *s)
 {
@@ -108,7 +98,12 @@ static int mind_guards(struct zygote *z, bool *ret_due)
         if (child_look(guard, &info) == CHILD_LIVES) {
             left++;
         } else if (info.si_code == CLD_EXITED) {
-            see_exit(z, s, &info);
+            /* If the guard had to end its command, and its status is not STATUS_LOST, a process has
+             * survived KILL: then the session is not to be ended. */
+            z->given_up |= shared_cause(s) > CAUSE_ENDED && info.si_status != STATUS_LOST;
+            if (shared_cause(s) == CAUSE_NONE)
+                mark_unguarded(s); /* the command could not begin, or was not to */
+            atomic_store(&s->cleared, true);
         } else if (kill_leader(s)) {
             g_array_append_val(killed, k);
         } else {
@@ -172,7 +167,7 @@ static void fork_guard(struct zygote *z, int k, int channel, struct events *even
 
 /* Forks the guards that the tool has asked for. Returns false when the tool is dead, or has ended.
  */
-static bool hear_tool(struct zygote *z, struct events *events)
+static bool fork_ordered_guards(struct zygote *z, struct events *events)
 {
     for (;;) {
         struct message message;
@@ -252,7 +247,7 @@ static _Noreturn void zygote_main(struct zygote *z)
     bool due;
 
     become_zygote(z, &events);
-    while (hear_tool(z, &events)) {
+    while (fork_ordered_guards(z, &events)) {
         while (events_signal(&events) != 0)
             continue;
         reap_forgotten(z);
@@ -333,7 +328,7 @@ void zygote_forget(struct zygote *z, int k, struct guard *g)
     channel_send(z->channel, &message, NULL, -1);
 }
 
-/* Does the work of a dead zygote. A guard that the zygote has forked without noting its pid is
+/* Does the work of a dead zygote. A guard whose pid the dead zygote has not stored is
  * killed with all else that is left. Returns whether something is left to do. */
 static bool stand_in_for_zygote(struct zygote *z)
 {
