@@ -161,9 +161,9 @@ static void hold_on_revoke(const zkl_grant *grant, zkl_state state, void *data)
     events_wake(h->events);
 }
 
-/* Asks the command to end, as a TERM to us does. It does not count as a first TERM, so a TERM that
- * comes to us after it does not kill. */
-static void give_way(struct hold *h)
+/* Asks the command to end, as a TERM to us does. This is not counted as a first TERM, so a TERM
+ * that comes to us later does not kill. */
+static void end_when_revoked(struct hold *h)
 {
     say("%s: asked to give way; the command is ended", h->options->path);
     status_line(h->options->status_fd, "asked");
@@ -172,9 +172,9 @@ static void give_way(struct hold *h)
     hold_pass_on(h, SIGTERM);
 }
 
-/* Does what had to wait for the command's process: the terminal is lent to it, and it gets the
+/* Does what had to wait until the command has a process: the process gets the terminal, and the
  * early signals. */
-static void catch_up(struct hold *h)
+static void serve_new_leader(struct hold *h)
 {
     const pid_t leader = shared_leader(h->shared);
 
@@ -211,11 +211,11 @@ static void hold_watch(struct hold *h)
         /* The look comes before the signals: a SIGCONT must not continue a command that should not
          * run any more. */
         loss_look(&h->loss);
-        catch_up(h);
+        serve_new_leader(h);
         while ((signo = events_signal(h->events)) != 0)
             on_signal(h, signo);
         if (atomic_exchange(&h->revoked, false) && is_running(h))
-            give_way(h);
+            end_when_revoked(h);
         while ((signo = atomic_exchange(&h->shared->stopped, 0)) != 0)
             on_stop(h, signo);
         const int ended = atomic_load(&h->shared->ended);
@@ -245,7 +245,7 @@ static int run_command(struct hold *h)
         return fail(STATUS_INTERNAL, "%s: cannot reach the guard: %s", h->options->path,
                     g_strerror(errno));
     hold_watch(h);
-    catch_up(h);
+    serve_new_leader(h);
     const bool lent = h->terminal.lent != 0;
     terminal_take_back(&h->terminal);
     terminal_close(&h->terminal);

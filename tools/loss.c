@@ -9,8 +9,8 @@
  * guard can tell how the command has ended. */
 #define PATIENCE_MS (10 * LOOK_MS)
 
-/* The main thread and one of the library call this. The lock makes them take turns, so that the
- * newest deadline is told last. */
+/* Two threads call this: the main one and one of the library. Under the lock they publish one after
+ * the other, so the newest deadline is the last. */
 void loss_publish(struct loss *l)
 {
     zkl_deadline deadline;
@@ -45,9 +45,10 @@ static bool zygote_ends_tree(const struct guard *g)
     return e->parent != e->tool && (g->dead || e->guard == 0);
 }
 
-/* The guard should have ended the group already. What was begun goes on, even if the lock is proved
- * again before it would have been lost. Nobody can have reaped the leader: it is the guard's child,
- * or after that ours or the zygote's, and none of these reaps it. */
+/* Stands in for a guard that should have ended the group already. An end that was begun goes on,
+ * even if the lock is proved again before it would have been lost. Nobody can have reaped the
+ * leader: it is the guard's child, or after that ours or the zygote's, and none of these reaps it.
+ */
 void loss_stand_in(struct loss *l)
 {
     struct termination *e = &l->guard->termination;
@@ -71,7 +72,7 @@ void loss_look(struct loss *l)
     loss_stand_in(l);
 }
 
-/* Tells the guard of a new state of the grant. Runs on a thread of the library. After a loss it
+/* Passes a new state of the grant on to the guard. Runs on a thread of the library. After a loss it
  * waits until nothing of the tree is left: the guard ends the tree, and the main thread says when
  * that is done. */
 static void loss_on_change(const zkl_grant *grant, zkl_state state, void *data)

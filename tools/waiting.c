@@ -28,7 +28,7 @@ static bool has_terminal(const struct waiting *w)
            tcgetpgrp(STDERR_FILENO) == getpgrp();
 }
 
-/* Whether the wait is told by lines. */
+/* Whether lines are written about the wait, for -v or --status-fd. */
 static bool has_lines(const struct waiting *w)
 {
     return w->run->settings->verbose || w->run->options->hold.status_fd != STATUS_FD_NONE;
@@ -79,7 +79,7 @@ static void read_queue_again(struct waiting *w)
 
 /* ---- what is shown ---- */
 
-/* What the queue shows of our wait. */
+/* The part of the queue that matters to our wait. */
 struct sight {
     const zkl_contender *first; /* the first holder; NULL: unknown */
     size_t more;                /* how many hold besides */

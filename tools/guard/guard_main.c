@@ -26,7 +26,7 @@ struct guarding {
     struct shared *shared;
     struct events events;
     int channel;
-    int exec_pipe; /* its end is read when the command has begun, or never will */
+    int exec_pipe; /* ends when the command has begun, or never will */
     bool tool_dead;
     char **envp;
     uint64_t token;
@@ -223,7 +223,7 @@ static void take_events(struct guarding *g)
     }
 }
 
-/* Sees the end of the pipe when the command has begun, and tells of that. */
+/* Sees by the end of the pipe that the command has begun, and writes a status line. */
 static void look_at_exec(struct guarding *g)
 {
     char nothing;

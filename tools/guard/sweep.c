@@ -559,8 +559,7 @@ static bool any_alive(struct sweep *s, const GArray *pids)
 {
     bool alive = false;
 
-    /* After one that lives, the others matter only if they refuse signals: is_alive() tells of
-     * that. */
+    /* Once one lives, the others matter only if they refuse signals, which is_alive() reports. */
     for (guint i = 0; i < pids->len; i++)
         if (!alive || kill(g_array_index(pids, pid_t, i), 0) != 0)
             alive |= is_member(s, g_array_index(pids, pid_t, i)) &&

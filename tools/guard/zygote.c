@@ -16,8 +16,8 @@
 
 /* ---- what guards leave: by the zygote, or by a tool that stands in for it ---- */
 
-/* No guard will end this command. Bars it from beginning, and marks as done all that others wait
- * for, even --on-lost, which nobody runs. */
+/* Gives up a command that no guard will end: bars it from beginning, and marks as done all that
+ * others wait for, even --on-lost, which nobody runs. */
 static void mark_unguarded(struct shared *s)
 {
     shared_decide(s, CAUSE_GUARD);
