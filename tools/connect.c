@@ -122,9 +122,7 @@ int session_connect(const struct settings *settings, zkl_session **session, int6
         result = zkl_session_wait(*session, 0);
         if ((result != ZKL_EUNREACHABLE && result != ZKL_EHOST) || left <= 0)
             break;
-        events_arm(events, left);
-        events_wait(events);
-        signo = events_asked_to_end(events);
+        signo = events_wait_at_most(events, left);
     }
     if (signo != 0) {
         closing_close(*session, 0);

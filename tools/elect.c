@@ -431,9 +431,7 @@ static void kill_orphans(struct supervisor *s)
 
     while (sweep_left(&s->sweep) == SWEEP_LIVES) {
         sweep_kill(&s->sweep, sweep_everybody, NULL);
-        events_arm(s->events, pause_ms);
-        events_wait(s->events);
-        if (events_asked_to_end(s->events) != 0)
+        if (events_wait_at_most(s->events, pause_ms) != 0)
             s->asked_to_end = true;
         if (s->asked_to_end && pause_ms == SWEEP_LAST_MS)
             return; /* we are to end, and KILL has not helped */

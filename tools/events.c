@@ -312,28 +312,31 @@ int events_asked_to_end(struct events *e)
     return 0;
 }
 
+int events_wait_at_most(struct events *e, int64_t ms)
+{
+    if (ms >= 0)
+        events_arm(e, ms);
+    events_wait(e);
+    return events_asked_to_end(e);
+}
+
 int events_pause(struct events *e, int64_t ms)
 {
     const int64_t until = now_ms() + ms;
     int signo = 0;
 
-    while (signo == 0 && now_ms() < until) {
-        events_arm(e, until - now_ms());
-        events_wait(e);
-        signo = events_asked_to_end(e);
-    }
+    while (signo == 0 && now_ms() < until)
+        signo = events_wait_at_most(e, until - now_ms());
     return signo;
 }
 
 int events_until(struct events *e, const atomic_bool *done)
 {
-    while (!atomic_load(done)) {
-        events_wait(e);
-        const int signo = events_asked_to_end(e);
-        if (signo != 0)
-            return signo;
-    }
-    return 0;
+    int signo = 0;
+
+    while (signo == 0 && !atomic_load(done))
+        signo = events_wait_at_most(e, -1);
+    return signo;
 }
 
 int events_print(const struct events *e, const char *text)

@@ -139,9 +139,7 @@ int loss_wait_safe(struct loss *l)
     while (!loss_is_safe(l)) {
         if (loss_before_beginning(l))
             return STATUS_LOST;
-        events_arm(l->events, LOOK_MS);
-        events_wait(l->events);
-        const int signo = events_asked_to_end(l->events);
+        const int signo = events_wait_at_most(l->events, LOOK_MS);
         /* SIGCHLD says that the guard is dead, which guard_run() finds. */
         if (signo != 0 && signo != SIGCHLD)
             return STATUS_SIGNAL + signo;

@@ -40,11 +40,12 @@ static int wait_for_more(struct onlooker *o)
     struct pollfd out = {.fd = STDOUT_FILENO};
     int signo, status = GO_ON;
 
-    events_wait(o->events);
-    if (o->ops->on_event)
+    if (o->ops->on_event) {
+        events_wait(o->events);
         status = o->ops->on_event(o);
-    else if ((signo = events_asked_to_end(o->events)) != 0)
+    } else if ((signo = events_wait_at_most(o->events, -1)) != 0) {
         status = STATUS_SIGNAL + signo;
+    }
     if (status == GO_ON && o->prints && poll(&out, 1, 0) > 0 && out.revents & POLLERR)
         status = STATUS_SIGNAL + SIGPIPE;
     return status;

@@ -99,15 +99,13 @@ static int await_grant(struct run *t)
 
     waiting_begin(&waiting, t);
     while (signo == 0 && !atomic_load(&t->attempt.done)) {
-        const int64_t due = waiting_due_ms(&waiting);
+        int64_t due = waiting_due_ms(&waiting);
 
         if (t->ops->look)
             t->ops->look(t->self);
-        if (t->ops->look || due >= 0)
-            events_arm(t->events,
-                       t->ops->look && (due < 0 || due > LOOK_EVERY_MS) ? LOOK_EVERY_MS : due);
-        events_wait(t->events);
-        signo = events_asked_to_end(t->events);
+        if (t->ops->look && (due < 0 || due > LOOK_EVERY_MS))
+            due = LOOK_EVERY_MS;
+        signo = events_wait_at_most(t->events, due);
         if (signo == 0 && !atomic_load(&t->attempt.done))
             waiting_look(&waiting);
     }
