@@ -545,31 +545,21 @@ struct elect_look {
     bool told;      /* a line was written */
 };
 
-static char *elect_look_as_json(uint64_t token, const char *id)
+/* Returns the line that shows a leader, for people or as JSON; token 0: nobody leads. */
+static char *leader_line(bool json, uint64_t token, const char *id)
 {
-    GString *out = g_string_new("{\"token\": ");
+    GString *out = g_string_new(json ? "{\"token\": " : NULL);
 
     if (token == 0) {
-        g_string_append(out, "null, \"id\": null");
-    } else {
+        g_string_append(out, json ? "null, \"id\": null" : "nobody");
+    } else if (json) {
         g_string_append_printf(out, "%" G_GUINT64_FORMAT ", \"id\": ", token);
         json_string(out, id);
-    }
-    g_string_append(out, "}\n");
-    return g_string_free(out, FALSE);
-}
-
-static char *elect_look_as_text(uint64_t token, const char *id)
-{
-    GString *out = g_string_new(NULL);
-
-    if (token == 0) {
-        g_string_append(out, "nobody");
     } else {
         g_string_append_printf(out, "%" G_GUINT64_FORMAT " ", token);
         append_visible(out, id);
     }
-    g_string_append_c(out, '\n');
+    g_string_append(out, json ? "}\n" : "\n");
     return g_string_free(out, FALSE);
 }
 
@@ -601,7 +591,7 @@ static int show_leader(struct onlooker *o)
     if (code != 0 && code != ZKL_ENOENT)
         return contenders_failed(o->path);
     if (l->options->json) {
-        g_autofree char *json = elect_look_as_json(token, id);
+        g_autofree char *json = leader_line(true, token, id);
 
         fputs(json, stdout);
     } else if (code == 0) {
@@ -625,10 +615,7 @@ static void on_leader(const zkl_leader *leader, void *data)
         return; /* the same leader has proclaimed something */
     l->told = true;
     l->token = leader->token;
-    listener_add(&l->listener,
-                 l->options->json ? elect_look_as_json(leader->token, leader->id)
-                                  : elect_look_as_text(leader->token, leader->id),
-                 false);
+    listener_add(&l->listener, leader_line(l->options->json, leader->token, leader->id), false);
 }
 
 /* Reads one candidate: only whether that is possible counts. */

@@ -237,32 +237,24 @@ struct host {
 
 /* ---- on other threads ---- */
 
-/* Returns the shard to whose lock the node belongs; NULL: there is none. */
-static struct shard *find_shard(const struct host *h, const char *node)
-{
-    const struct shards_options *o = h->common.options;
-
-    for (int k = 0; node && k < o->count; k++) {
-        const size_t length = strlen(shard_path(&h->shards[k]));
-
-        if (strncmp(node, shard_path(&h->shards[k]), length) == 0 && node[length] == '/')
-            return &h->shards[k];
-    }
-    return NULL;
-}
-
-/* Takes what the library logs: a watch or a delete may have failed. */
+/* Takes what the library logs: a watch may have failed, or the delete of a node of a shard's lock.
+ */
 static void host_on_log(const zkl_log_record *record, void *data)
 {
     struct host *h = data;
-    struct shard *s;
+    const char *refused = strcmp(record->event, "delete-refused") == 0 ? record->path : NULL;
 
     if (h->common.settings->verbose)
         say("%s", record->text);
     if (strcmp(record->event, "watch-failed") == 0)
         atomic_store(&h->member.doubt, true);
-    if (strcmp(record->event, "delete-refused") == 0 && (s = find_shard(h, record->path)))
-        atomic_store(&s->stuck, true);
+    for (int k = 0; refused && k < h->common.options->count; k++) {
+        const char *path = shard_path(&h->shards[k]);
+        const size_t length = strlen(path);
+
+        if (strncmp(refused, path, length) == 0 && refused[length] == '/')
+            atomic_store(&h->shards[k].stuck, true);
+    }
     events_wake(h->common.events);
 }
 

@@ -124,39 +124,30 @@ static char *describe_wait(const struct waiting *w, const struct sight *s)
     return g_string_free(text, FALSE);
 }
 
-/* Returns the line for a terminal of that many columns. If it is too long, it goes without the
+/* Shows text on the terminal's line, if it has changed. A line that is too long goes without the
  * path, which the user has typed. */
-static char *fit_line(const char *path, const char *text, int columns)
+static void waiting_show(struct waiting *w, const char *text)
 {
-    g_autofree char *whole = g_strdup_printf("zkl: %s: %s", path, text),
+    g_autofree char *whole = g_strdup_printf("zkl: %s: %s", w->run->options->hold.path, text),
                     *less = g_strdup_printf("zkl: %s", text);
-    g_autoptr(GString) visible = g_string_new(NULL);
-    GString *line = g_string_new(NULL);
+    g_autoptr(GString) visible = g_string_new(NULL), line = g_string_new(NULL),
+                       out = g_string_new(OVER_IT);
+    struct winsize size = {0};
 
+    ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
+    const int columns = MAX((size.ws_col > 0 ? size.ws_col : 80) - ROOM, 2);
     append_visible(visible, whole);
     append_fitting(line, visible->str, columns);
     if (strcmp(line->str, visible->str) != 0) {
         g_string_truncate(line, 0);
         append_fitting(line, less, columns);
     }
-    return g_string_free(line, FALSE);
-}
-
-/* Shows text on the terminal's line, if it has changed. */
-static void waiting_show(struct waiting *w, const char *text)
-{
-    struct winsize size = {0};
-
-    ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
-    char *line = fit_line(w->run->options->hold.path, text,
-                          MAX((size.ws_col > 0 ? size.ws_col : 80) - ROOM, 2));
-    if (g_strcmp0(line, w->shown) != 0) {
-        g_autoptr(GString) out = g_string_new(OVER_IT);
-        g_string_append_printf(out, "%s" END_OF_LINE, line);
-        write_without_waiting(STDERR_FILENO, out, 0);
-    }
+    if (g_strcmp0(line->str, w->shown) == 0)
+        return;
+    g_string_append_printf(out, "%s" END_OF_LINE, line->str);
+    write_without_waiting(STDERR_FILENO, out, 0);
     g_free(w->shown);
-    w->shown = line;
+    w->shown = g_strdup(line->str);
 }
 
 /* Writes lines for -v and --status-fd; the same place and the same holder once. */
