@@ -1,30 +1,19 @@
 /* zkl once: runs the command if the work at a path is due. Records the command's success in the
  * transaction that releases the lock. With --status it shows the record, with --reset it deletes
  * it. */
-#include "command_line.h"
 #include "connect.h"
 #include "contenders.h"
 #include "metrics.h"
+#include "once_options.h"
 #include "run.h"
 #include "worker.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 
-/* -E was not given; no exit status has this value. */
-#define E_NOT_GIVEN INT_MIN
-
 struct once {
-    struct lock_options options;
-    int64_t period_ms; /* 0: once for all */
-    int64_t slack_ms;  /* 0: the library's default */
-    char *calendar;    /* NULL: none */
-    char *zone;        /* NULL: UTC */
-    int64_t late_ms;   /* 0: the library's default */
-    gboolean status, reset, json;
-    int done_status; /* the exit status if another run counts */
+    struct once_options options;
     zkl_once *once;
     zkl_op *op;
 
@@ -42,16 +31,16 @@ static int once_make(void *self, zkl_session *session)
 {
     struct once *o = self;
     zkl_once_options options = ZKL_ONCE_OPTIONS_INIT;
-    g_autofree char *name = identity_text(o->options.name);
+    g_autofree char *name = identity_text(o->options.run.name);
 
     options.name = name;
-    options.period_ms = o->period_ms;
-    options.slack_ms = o->slack_ms;
-    options.calendar = o->calendar;
-    options.zone = o->zone;
-    options.late_ms = o->calendar ? o->late_ms : 0;
-    options.parents = o->options.parents;
-    return zkl_once_new(&o->once, session, o->options.hold.path, &options);
+    options.period_ms = o->options.period_ms;
+    options.slack_ms = o->options.slack_ms;
+    options.calendar = o->options.calendar;
+    options.zone = o->options.zone;
+    options.late_ms = o->options.calendar ? o->options.late_ms : 0;
+    options.parents = o->options.run.parents;
+    return zkl_once_new(&o->once, session, o->options.run.hold.path, &options);
 }
 
 /* Begins to acquire the lock, if the work is due. */
@@ -92,11 +81,11 @@ static int once_end_as_done(void *self)
     const struct once *o = self;
     g_autoptr(zkl_once_run) run = NULL;
 
-    if (o->options.hold.settings->verbose && zkl_once_done(o->once, 0, &run) == 0) {
+    if (o->options.run.hold.settings->verbose && zkl_once_done(o->once, 0, &run) == 0) {
         g_autofree char *text = contenders_run_text(run);
-        say("%s: %s", o->options.hold.path, text);
+        say("%s: %s", o->options.run.hold.path, text);
     }
-    return o->done_status;
+    return o->options.done_status;
 }
 
 /* The thread: records the run. */
@@ -117,7 +106,7 @@ static void *once_write(void *data)
 static int once_record_run(void *self, const zkl_grant *grant, int status, int asked)
 {
     struct once *o = self;
-    const char *path = o->options.hold.path;
+    const char *path = o->options.run.hold.path;
 
     if (status != STATUS_OK)
         return status;
@@ -155,7 +144,7 @@ enum { LATE_MS = 3600000 };
  * times with the present. */
 static void once_write_metrics(const struct once *o, const zkl_once_run *run)
 {
-    g_autoptr(GString) path = g_string_new(o->options.hold.path);
+    g_autoptr(GString) path = g_string_new(o->options.run.hold.path);
     g_autoptr(GString) text = g_string_new(NULL);
     const struct {
         const char *name, *help;
@@ -175,14 +164,14 @@ static void once_write_metrics(const struct once *o, const zkl_once_run *run)
         if (gauges[i].ms != 0)
             metrics_append(text, labels, gauges[i].name, gauges[i].help, value);
     }
-    metrics_write(o->options.metrics_file, text->str);
+    metrics_write(o->options.run.metrics_file, text->str);
 }
 
 /* Shows the record for --status. Returns the exit status. */
 static int once_show(const struct once *o, int64_t timeout_ms)
 {
-    const char *path = o->options.hold.path;
-    const int64_t late_ms = o->late_ms != 0 ? o->late_ms : LATE_MS;
+    const char *path = o->options.run.hold.path;
+    const int64_t late_ms = o->options.late_ms != 0 ? o->options.late_ms : LATE_MS;
     g_autoptr(zkl_once_run) run = NULL;
     g_autoptr(GString) text = g_string_new(NULL);
 
@@ -192,7 +181,7 @@ static int once_show(const struct once *o, int64_t timeout_ms)
     const int64_t since_due_ms = run ? g_get_real_time() / 1000 - run->due_ms : 0;
     const bool due = run && run->due_ms != 0 && since_due_ms >= 0;
     const bool overdue = due && since_due_ms > late_ms;
-    if (o->json) {
+    if (o->options.json) {
         contenders_run_json(text, run, !run ? "none" : overdue ? "overdue" : due ? "due" : "done");
     } else if (run) {
         g_autofree char *sentence = contenders_run_text(run);
@@ -200,7 +189,7 @@ static int once_show(const struct once *o, int64_t timeout_ms)
     }
     if (text->len > 0)
         printf("%s\n", text->str);
-    if (run && o->options.metrics_file)
+    if (run && o->options.run.metrics_file)
         once_write_metrics(o, run);
     if (!run)
         return fail(STATUS_CONFLICT, "%s: no run is recorded", path);
@@ -212,7 +201,7 @@ static int once_show(const struct once *o, int64_t timeout_ms)
 /* Shows the record for --status, or deletes it for --reset. Returns the exit status. */
 static int once_look_at_record(struct once *o)
 {
-    const struct settings *settings = o->options.hold.settings;
+    const struct settings *settings = o->options.run.hold.settings;
     const int64_t timeout_ms = settings->connect_timeout_ms;
     g_autoptr(zkl_session) session = NULL;
     int status = session_open(settings, &session);
@@ -220,118 +209,35 @@ static int once_look_at_record(struct once *o)
     if (status != GO_ON)
         return status;
     if (once_make(o, session) != 0)
-        status = fail_last(o->options.hold.path);
-    else if (o->status)
+        status = fail_last(o->options.run.hold.path);
+    else if (o->options.status)
         status = once_show(o, timeout_ms);
     else
-        status = zkl_once_reset(o->once, timeout_ms) == 0 ? STATUS_OK
-                                                          : contenders_failed(o->options.hold.path);
+        status = zkl_once_reset(o->once, timeout_ms) == 0
+                     ? STATUS_OK
+                     : contenders_failed(o->options.run.hold.path);
     once_close(o);
     return status;
 }
 
-/* ---- the command line ---- */
-
-/* The options that are times, as text; NULL: not given. */
-struct once_times {
-    char *every, *slack, *late;
-};
-
-/* Parses the times, and refuses options that do not fit together. Returns GO_ON, or a status after
- * a message. */
-static int once_check_options(struct once *o, const struct once_times *t)
-{
-    if (option_time("--every", t->every, &o->period_ms) != GO_ON ||
-        option_time("--slack", t->slack, &o->slack_ms) != GO_ON ||
-        option_time("--late", t->late, &o->late_ms) != GO_ON)
-        return STATUS_USAGE;
-    if (o->calendar && t->every)
-        return fail(STATUS_USAGE, "--at and --every exclude each other");
-    if (t->every && o->period_ms == 0)
-        return fail(STATUS_USAGE, "--every: must be more than 0");
-    if (t->slack && !t->every && !o->calendar)
-        return fail(STATUS_USAGE, "--slack: is for --every and --at");
-    if (o->zone && !o->calendar)
-        return fail(STATUS_USAGE, "--zone: is for --at");
-    if (t->late && !o->calendar && !o->status)
-        return fail(STATUS_USAGE, "--late: is for --at and --status");
-    if (t->late && o->late_ms == 0)
-        return fail(STATUS_USAGE, "--late: must be more than 0");
-    if (o->status && o->reset)
-        return fail(STATUS_USAGE, "--status and --reset exclude each other");
-    if (o->json && !o->status)
-        return fail(STATUS_USAGE, "--json: is for --status");
-    return GO_ON;
-}
-
-static int once_parse_line(struct once *o, struct settings *settings, int argc, char **argv)
-{
-    struct once_times times = {NULL, NULL, NULL};
-    const GOptionEntry entries[] = {
-        {"at", 0, 0, G_OPTION_ARG_FILENAME, &o->calendar,
-         "Run it once for each instant of a calendar: '30 2 * * *'", "FIELDS"},
-        {"zone", 0, 0, G_OPTION_ARG_FILENAME, &o->zone,
-         "The zone of these times, as Europe/Berlin (UTC)", "ZONE"},
-        {"late", 0, 0, G_OPTION_ARG_FILENAME, &times.late,
-         "How long after its instant it may begin, or is not overdue (1h)", "SECS"},
-        {"every", 0, 0, G_OPTION_ARG_FILENAME, &times.every,
-         "Run it once in each TIME: 30m, 1h, 24h", "TIME"},
-        {"slack", 0, 0, G_OPTION_ARG_FILENAME, &times.slack,
-         "How long before it is due it may run (a tenth of TIME, 5m at most), or wait (30s)",
-         "SECS"},
-        {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->options.name,
-         "Name of this contender in zkl ls, and of its run (host and process)", "NAME"},
-        {"status", 0, 0, G_OPTION_ARG_NONE, &o->status, "Show the last run, and when it is due",
-         NULL},
-        {"json", 0, 0, G_OPTION_ARG_NONE, &o->json, "With --status: as JSON", NULL},
-        {"reset", 0, 0, G_OPTION_ARG_NONE, &o->reset, "Forget the last run", NULL},
-        G_OPTION_ENTRY_NULL};
-    struct command_line line = {
-        .settings = settings,
-        .options = &o->options,
-        .verb = "once",
-        .synopsis = "once PATH [OPTION...] [--] COMMAND [ARG...] | -c STRING | --status | --reset",
-        .summary =
-            "Runs COMMAND if nobody has run it, or not in this period or for this instant, and "
-            "records its success.\nExits with the status of COMMAND; 0 if another run counts (-E).",
-        .entries = entries,
-        .conflict_status = E_NOT_GIVEN,
-    };
-    int status = command_line_begin(&line, argc, argv);
-
-    if (status == GO_ON)
-        status = command_line_operand(&line, "PATH", &o->options.hold.path);
-    if (status == GO_ON)
-        status = once_check_options(o, &times);
-    if (status == GO_ON && (o->status || o->reset))
-        return line.argc > 1 || line.raw.shell_command
-                   ? fail(STATUS_USAGE, "--%s: runs no command", o->status ? "status" : "reset")
-                   : GO_ON;
-    o->done_status =
-        o->options.conflict_status == E_NOT_GIVEN ? STATUS_OK : o->options.conflict_status;
-    if (o->options.conflict_status == E_NOT_GIVEN)
-        o->options.conflict_status = STATUS_CONFLICT;
-    if (status == GO_ON)
-        status = command_line_check(&line);
-    return status;
-}
+/* ---- the verb ---- */
 
 int verb_once(struct settings *settings, int argc, char **argv)
 {
     struct events events;
     struct once once = {.events = &events};
     struct run run = {.settings = settings,
-                      .options = &once.options,
+                      .options = &once.options.run,
                       .events = &events,
                       .ops = &once_ops,
                       .self = &once};
-    int status = once_parse_line(&once, settings, argc, argv);
+    int status = once_options_parse(&once.options, settings, argc, argv);
 
-    if (status == GO_ON && (once.status || once.reset)) {
+    if (status == GO_ON && (once.options.status || once.options.reset)) {
         status = once_look_at_record(&once);
     } else if (status == GO_ON) {
         status = events_open(&events) ? run_under_cgroup(&run) : STATUS_INTERNAL;
     }
-    lock_options_free(&once.options);
+    lock_options_free(&once.options.run);
     return status;
 }

@@ -7,7 +7,7 @@
 
 int shards_options_parse(struct shards_options *o, struct settings *settings, int argc, char **argv)
 {
-    char *drain = NULL, *id = NULL;
+    char *id = NULL;
     const char *number = NULL;
     guint64 count = 0;
     const GOptionEntry entries[] = {
@@ -16,7 +16,7 @@ int shards_options_parse(struct shards_options *o, struct settings *settings, in
         {"weight", 0, 0, G_OPTION_ARG_INT, &o->weight,
          "This host's part of the shards, against others' (1)", "N"},
         {"data", 0, 0, G_OPTION_ARG_FILENAME, &o->data, "What the member's node holds", "STRING"},
-        {"drain", 0, 0, G_OPTION_ARG_FILENAME, &drain,
+        {"drain", 0, 0, G_OPTION_ARG_INT64, &o->drain_ms,
          "KILL a command that has not ended SECS after TERM (10)", "SECS"},
         G_OPTION_ENTRY_NULL};
     struct command_line line = {
@@ -40,8 +40,6 @@ int shards_options_parse(struct shards_options *o, struct settings *settings, in
     if (status == GO_ON && !g_ascii_string_to_unsigned(number, 10, 1, SHARDS_MAX, &count, NULL))
         status = fail(STATUS_USAGE, "N: must be 1 to %d, not %s", SHARDS_MAX, number);
     o->count = (int)count;
-    if (status == GO_ON)
-        status = option_time("--drain", drain, &o->drain_ms);
     if (status == GO_ON && (o->weight < 1 || o->weight > ZKL_SHARDS_WEIGHT_MAX))
         status = fail(STATUS_USAGE, "--weight: must be 1 to %d, not %d", ZKL_SHARDS_WEIGHT_MAX,
                       o->weight);
