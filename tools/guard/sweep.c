@@ -1,5 +1,6 @@
-/* Before a sweep signals a process, it opens a pidfd of that, and then looks once more whether the
- * process is meant. */
+/* A sweep sends a signal to the members of a tree (tree.h). Before it signals a process, it opens a
+ * pidfd of that process, and then looks once more whether the process is a member. A child that we
+ * have not reaped needs no such look: its pid means nobody else. */
 #include "sweep.h"
 #include "../events.h"
 #include "priority.h"
@@ -141,7 +142,7 @@ static bool must_stay(const struct sweep *s, pid_t pid)
     return pid == s->tree.group || pid == s->tree.helper || is_prior(s, pid);
 }
 
-/* Whether our children have to be found by trying pids: no list tells of them. All of them are
+/* Whether our children have to be found by trying pids, because no list shows them. All of them are
  * members then. */
 static bool must_ask(const struct sweep *s)
 {

@@ -82,7 +82,7 @@ static bool clear_killed(struct zygote *z, const GArray *killed)
 
 /* Looks at all guards, and clears those that have ended. Returns how many are not cleared.
  * *ret_due: what killed guards have left needs another look soon. */
-static int mind_guards(struct zygote *z, bool *ret_due)
+static int clear_ended_guards(struct zygote *z, bool *ret_due)
 {
     g_autoptr(GArray) killed = g_array_new(FALSE, FALSE, sizeof(int));
     int left = 0;
@@ -210,7 +210,7 @@ static void end_after_tool(struct zygote *z, struct events *events)
     bool due;
 
     continue_guards(z);
-    while (mind_guards(z, &due) > 0 && now_ms() < until) {
+    while (clear_ended_guards(z, &due) > 0 && now_ms() < until) {
         events_arm(events, LOOK_MS);
         events_wait(events);
         while (events_signal(events) != 0)
@@ -251,7 +251,7 @@ static _Noreturn void zygote_main(struct zygote *z)
         while (events_signal(&events) != 0)
             continue;
         reap_forgotten(z);
-        mind_guards(z, &due);
+        clear_ended_guards(z, &due);
         channel_nudge(z->channel);
         if (due)
             events_arm(&events, LOOK_MS);
@@ -338,7 +338,7 @@ static bool stand_in_for_zygote(struct zygote *z)
     for (int k = 0; k < z->count; k++)
         if (atomic_load(&z->shared[k].guard) == 0)
             mark_unguarded(&z->shared[k]);
-    return mind_guards(z, &due) > 0 || sweep_what_is_left(z) == SWEEP_LIVES;
+    return clear_ended_guards(z, &due) > 0 || sweep_what_is_left(z) == SWEEP_LIVES;
 }
 
 int64_t zygote_look(struct zygote *z)
