@@ -32,11 +32,7 @@ static int choose_contender(const struct breaking *b, const zkl_queue *q, size_t
     return found == 1 ? GO_ON : fail(STATUS_CONFLICT, "%s: nobody holds it", b->path);
 }
 
-static bool is_yes(const char *line)
-{
-    return g_ascii_strcasecmp(line, "y") == 0 || g_ascii_strcasecmp(line, "yes") == 0;
-}
-
+/* Asks the user, unless --yes was given. */
 static int confirm_removal(const struct breaking *b)
 {
     char line[16] = "";
@@ -50,18 +46,10 @@ static int confirm_removal(const struct breaking *b)
             "removal, or until its\ndeadline at the latest. Until then only the token protects "
             "what it writes.\n"
             "Remove this node? [y/N] ");
-    if (!fgets(line, sizeof line, stdin) || !is_yes(g_strchomp(line)))
-        return fail(STATUS_CONFLICT, "%s: not removed", b->path);
-    return GO_ON;
-}
-
-static int remove_node(const struct breaking *b, zkl_session *session, const zkl_contender *c)
-{
-    if (zkl_queue_break(session, b->path, c->node, c->token, b->settings->connect_timeout_ms) == 0)
-        return STATUS_OK;
-    if (zkl_last_error(NULL) == ZKL_ENOENT)
-        return fail(STATUS_CONFLICT, "%s: the contender has left meanwhile", b->path);
-    return contenders_failed(b->path);
+    const char *answer = fgets(line, sizeof line, stdin) ? g_strchomp(line) : "";
+    if (g_ascii_strcasecmp(answer, "y") == 0 || g_ascii_strcasecmp(answer, "yes") == 0)
+        return GO_ON;
+    return fail(STATUS_CONFLICT, "%s: not removed", b->path);
 }
 
 static int break_run(const struct breaking *b, zkl_session *session)
@@ -73,11 +61,18 @@ static int break_run(const struct breaking *b, zkl_session *session)
     if (status != STATUS_OK)
         return status;
     status = choose_contender(b, q, &at);
-    if (status == GO_ON) {
-        contender_print(zkl_queue_get(q, at), at);
-        status = confirm_removal(b);
-    }
-    return status == GO_ON ? remove_node(b, session, zkl_queue_get(q, at)) : status;
+    if (status != GO_ON)
+        return status;
+    const zkl_contender *c = zkl_queue_get(q, at);
+    contender_print(c, at);
+    status = confirm_removal(b);
+    if (status != GO_ON)
+        return status;
+    if (zkl_queue_break(session, b->path, c->node, c->token, b->settings->connect_timeout_ms) == 0)
+        return STATUS_OK;
+    if (zkl_last_error(NULL) == ZKL_ENOENT)
+        return fail(STATUS_CONFLICT, "%s: the contender has left meanwhile", b->path);
+    return contenders_failed(b->path);
 }
 
 int verb_break(struct settings *settings, int argc, char **argv)

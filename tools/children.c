@@ -81,43 +81,6 @@ static int children_by_name(const void *a, const void *b)
     return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void children_print(GPtrArray *names, bool json)
-{
-    GString *out = g_string_new(json ? "[" : NULL);
-
-    for (guint i = 0; i < names->len; i++) {
-        if (json) {
-            g_string_append(out, i == 0 ? "\n  " : ",\n  ");
-            json_string(out, names->pdata[i]);
-        } else {
-            append_visible(out, names->pdata[i]);
-            g_string_append_c(out, '\n');
-        }
-    }
-    if (json)
-        g_string_append(out, names->len > 0 ? "\n]\n" : "]\n");
-    print_text(out);
-}
-
-/* Asks for the names and waits for them; the caller frees them. Returns NULL with a code of
- * libzookeeper in *ret_code if they do not come in time. */
-static GPtrArray *children_get(zkl_session *session, struct question *q, int64_t timeout_ms,
-                               int *ret_code)
-{
-    GPtrArray *names = NULL;
-
-    *ret_code = zkl_session_call(session, children_ask, q) != 0 ? ZCONNECTIONLOSS : q->code;
-    if (*ret_code != ZOK)
-        return NULL;
-    struct answer *a = g_async_queue_timeout_pop(q->answers, (guint64)timeout_ms * 1000);
-    *ret_code = a ? a->code : ZOPERATIONTIMEOUT;
-    if (a && a->code == ZOK)
-        names = g_ptr_array_ref(a->names);
-    if (a)
-        answer_free(a);
-    return names;
-}
-
 /* Puts the chroot of the connect string before path. */
 static char *full_path(const struct settings *settings, const char *path)
 {
@@ -135,16 +98,22 @@ int children_read(const struct settings *settings, zkl_session *session, const c
     zkl_error error = {0};
     g_autofree char *full = full_path(settings, path);
     struct question q = {.path = full};
-    int code;
 
     if (zkl_session_wait(session, timeout_ms) != 0) {
         zkl_last_error(&error);
         return fail_error(&error, connect_string(settings));
     }
     q.answers = g_async_queue_new_full(answer_free);
-    *ret = children_get(session, &q, timeout_ms, &code);
+    int code = zkl_session_call(session, children_ask, &q) != 0 ? ZCONNECTIONLOSS : q.code;
+    struct answer *a =
+        code == ZOK ? g_async_queue_timeout_pop(q.answers, (guint64)timeout_ms * 1000) : NULL;
     g_async_queue_unref(q.answers);
-    if (!*ret)
+    if (code == ZOK)
+        code = a ? a->code : ZOPERATIONTIMEOUT;
+    *ret = code == ZOK ? g_ptr_array_ref(a->names) : NULL;
+    if (a)
+        answer_free(a);
+    if (code != ZOK)
         return fail_to_list(code, path);
     g_ptr_array_sort(*ret, children_by_name);
     return STATUS_OK;
@@ -158,7 +127,20 @@ int children_show(const struct settings *settings, zkl_session *session, const c
 
     if (status == STATUS_CONFLICT)
         return say_path_is_missing(path);
-    if (status == STATUS_OK)
-        children_print(names, json);
+    if (status != STATUS_OK)
+        return status;
+    GString *out = g_string_new(json ? "[" : NULL);
+    for (guint i = 0; i < names->len; i++) {
+        if (json) {
+            g_string_append(out, i == 0 ? "\n  " : ",\n  ");
+            json_string(out, names->pdata[i]);
+        } else {
+            append_visible(out, names->pdata[i]);
+            g_string_append_c(out, '\n');
+        }
+    }
+    if (json)
+        g_string_append(out, names->len > 0 ? "\n]\n" : "]\n");
+    print_text(out);
     return status;
 }

@@ -32,15 +32,6 @@ struct closing {
 
 static GArray *inherited; /* connections that are none of the session's */
 
-static bool is_connection(int fd)
-{
-    struct sockaddr_storage peer = {0};
-    socklen_t length = sizeof peer;
-
-    return getpeername(fd, (struct sockaddr *)&peer, &length) == 0 &&
-           (peer.ss_family == AF_INET || peer.ss_family == AF_INET6);
-}
-
 /* Lists the descriptors of our connections in ascending order, as /proc does. */
 static GArray *list_connections(void)
 {
@@ -50,8 +41,11 @@ static GArray *list_connections(void)
 
     while (dir && (name = g_dir_read_name(dir))) {
         const int fd = atoi(name);
+        struct sockaddr_storage peer = {0};
+        socklen_t length = sizeof peer;
 
-        if (is_connection(fd))
+        if (getpeername(fd, (struct sockaddr *)&peer, &length) == 0 &&
+            (peer.ss_family == AF_INET || peer.ss_family == AF_INET6))
             g_array_append_val(fds, fd);
     }
     return fds;
@@ -62,14 +56,6 @@ void closing_prepare(void)
     if (inherited)
         g_array_unref(inherited);
     inherited = list_connections();
-}
-
-static bool is_inherited(int fd)
-{
-    for (guint i = 0; inherited && i < inherited->len; i++)
-        if (g_array_index(inherited, int, i) == fd)
-            return true;
-    return false;
 }
 
 /* ---- the child: async-signal-safe calls only ---- */
@@ -88,27 +74,6 @@ static bool close_others(const int *keep, size_t count)
     return close_range(from, ~0U, 0) == 0;
 }
 
-/* Sends ZooKeeper's request closeSession (-11) as request number 0, after its length. */
-static void ask_to_close(int fd)
-{
-    static const unsigned char request[12] = {0, 0, 0, 8, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xf5};
-
-    send(fd, request, sizeof request, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-/* Waits until the server hangs up, or until the time until, by now_ms(). Reads the replies, since
- * unread ones would reset the connection; the server would then lose what it has not read yet. */
-static void await_hang_up(int fd, int64_t until)
-{
-    struct pollfd in = {.fd = fd, .events = POLLIN};
-    char answers[4096];
-    int64_t left;
-
-    while ((left = until - now_ms()) > 0 && poll(&in, 1, (int)left) > 0)
-        if (recv(fd, answers, sizeof answers, MSG_DONTWAIT) <= 0)
-            return;
-}
-
 void closing_detach(int outside)
 {
     ps_name_set(CLOSING_NAME);
@@ -122,7 +87,10 @@ void closing_detach(int outside)
  * outside: as in closing_detach(). */
 static _Noreturn void close_after_parent(int *fds, size_t count, int parent, int outside)
 {
-    char nothing;
+    /* ZooKeeper's request closeSession (-11) as request number 0, after its length. */
+    static const unsigned char request[12] = {0, 0, 0, 8, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xf5};
+    char nothing, answers[4096];
+    int64_t left;
 
     closing_detach(outside);
     fds[count] = fcntl(parent, F_DUPFD, fds[count - 1] + 1);
@@ -132,9 +100,16 @@ static _Noreturn void close_after_parent(int *fds, size_t count, int parent, int
         continue;
     const int64_t until = now_ms() + REMAIN_MS;
     for (size_t i = 0; i < count; i++)
-        ask_to_close(fds[i]);
-    for (size_t i = 0; i < count; i++)
-        await_hang_up(fds[i], until);
+        send(fds[i], request, sizeof request, MSG_DONTWAIT | MSG_NOSIGNAL);
+    /* Waits until the server hangs up. Replies are read, since unread ones would reset the
+     * connection; the server would then lose what it has not read yet. */
+    for (size_t i = 0; i < count; i++) {
+        struct pollfd in = {.fd = fds[i], .events = POLLIN};
+
+        while ((left = until - now_ms()) > 0 && poll(&in, 1, (int)left) > 0)
+            if (recv(fds[i], answers, sizeof answers, MSG_DONTWAIT) <= 0)
+                break;
+    }
     _exit(STATUS_OK);
 }
 
@@ -146,14 +121,20 @@ static size_t find_own_connections(int fds[CONNECTIONS])
     g_autoptr(GArray) all = list_connections();
     size_t count = 0;
 
-    for (guint i = 0; i < all->len && count < CONNECTIONS; i++)
-        if (!is_inherited(g_array_index(all, int, i)))
-            fds[count++] = g_array_index(all, int, i);
+    for (guint i = 0; i < all->len && count < CONNECTIONS; i++) {
+        const int fd = g_array_index(all, int, i);
+        bool own = true;
+
+        for (guint k = 0; inherited && k < inherited->len; k++)
+            own &= g_array_index(inherited, int, k) != fd;
+        if (own)
+            fds[count++] = fd;
+    }
     return count;
 }
 
 /* Forks the child that closes the session after our end. Any signal ends the child: a service
- * manager that waits for all of our processes may wish that. We keep our end of the pipe open as
+ * manager that waits for all of our processes may need that. We keep our end of the pipe open as
  * long as we live. */
 static void fork_closer(void)
 {

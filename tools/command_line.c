@@ -103,6 +103,7 @@ static const char *timeout_name(const struct command_line *l)
     return name;
 }
 
+/* Checks and stores the options that are times. */
 static int check_times(struct command_line *l)
 {
     const struct raw_options *raw = &l->raw;
@@ -119,39 +120,7 @@ static int check_times(struct command_line *l)
     return option_time("--on-lost-timeout", raw->on_lost_timeout, &o->hold.on_lost_ms);
 }
 
-static int check_on_suspect(struct lock_options *o, const char *text)
-{
-    static const char *const names[] = {
-        [ON_SUSPECT_IGNORE] = "ignore", [ON_SUSPECT_STOP] = "stop", [ON_SUSPECT_TERM] = "term"};
-
-    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
-        if (!text || strcmp(names[i], text) == 0) {
-            o->hold.on_suspect = (enum on_suspect)i;
-            return GO_ON;
-        }
-    return fail(STATUS_USAGE, "--on-suspect: must be ignore, stop or term, not %s", text);
-}
-
-static int check_on_outgrown(struct lock_options *o, const char *text)
-{
-    o->hold.term_on_outgrown = text && strcmp(text, "term") == 0;
-    if (!text || o->hold.term_on_outgrown || strcmp(text, "ignore") == 0)
-        return GO_ON;
-    return fail(STATUS_USAGE, "--on-outgrown: must be ignore or term, not %s", text);
-}
-
-static int check_status_fd(struct lock_options *o, const char *text)
-{
-    gint64 fd;
-
-    if (!text)
-        return GO_ON;
-    if (!g_ascii_string_to_signed(text, 10, G_MININT, G_MAXINT, &fd, NULL))
-        return fail(STATUS_USAGE, "--status-fd: not a descriptor to write to: %s", text);
-    o->hold.status_fd = (int)fd;
-    return status_fd_check(o->hold.status_fd);
-}
-
+/* Takes the command: the -c string, or what is left of the line. */
 static int command_line_take_command(struct command_line *l)
 {
     const char *string = l->raw.shell_command;
@@ -168,23 +137,38 @@ static int command_line_take_command(struct command_line *l)
 
 int command_line_check(struct command_line *l)
 {
+    static const char *const kinds[] = {
+        [ZKL_PARENTS_CONTAINER] = "container", [ZKL_PARENTS_PERSISTENT] = "persistent", NULL};
+    static const char *const on_suspect[] = {[ON_SUSPECT_IGNORE] = "ignore",
+                                             [ON_SUSPECT_STOP] = "stop",
+                                             [ON_SUSPECT_TERM] = "term",
+                                             NULL};
+    static const char *const on_outgrown[] = {"ignore", "term", NULL};
+    const struct raw_options *raw = &l->raw;
     struct lock_options *o = l->options;
-    const char *parents = l->raw.parents;
+    int parents = o->parents, suspect = ON_SUSPECT_IGNORE, outgrown = 0;
+    gint64 fd;
 
     if (o->conflict_status < 0 || o->conflict_status > 255)
         return fail(STATUS_USAGE, "-E, --conflict-exit-code: not an exit status: %d",
                     o->conflict_status);
-    if (parents && strcmp(parents, "persistent") == 0)
-        o->parents = ZKL_PARENTS_PERSISTENT;
-    else if (parents && strcmp(parents, "container") == 0)
-        o->parents = ZKL_PARENTS_CONTAINER;
-    else if (parents)
-        return fail(STATUS_USAGE, "--parents: must be container or persistent, not %s", parents);
-    if (check_times(l) != GO_ON || check_on_suspect(o, l->raw.on_suspect) != GO_ON ||
-        check_on_outgrown(o, l->raw.on_outgrown) != GO_ON ||
-        check_status_fd(o, l->raw.status_fd) != GO_ON)
+    if (option_word("--parents", raw->parents, kinds, &parents) != GO_ON ||
+        check_times(l) != GO_ON ||
+        option_word("--on-suspect", raw->on_suspect, on_suspect, &suspect) != GO_ON ||
+        option_word("--on-outgrown", raw->on_outgrown, on_outgrown, &outgrown) != GO_ON)
         return STATUS_USAGE;
-    if (l->raw.on_lost)
-        o->hold.on_lost = shell_command(l->raw.on_lost);
+    o->parents = (zkl_parents)parents;
+    o->hold.on_suspect = (enum on_suspect)suspect;
+    o->hold.term_on_outgrown = outgrown != 0;
+    if (raw->status_fd) {
+        if (!g_ascii_string_to_signed(raw->status_fd, 10, G_MININT, G_MAXINT, &fd, NULL))
+            return fail(STATUS_USAGE, "--status-fd: not a descriptor to write to: %s",
+                        raw->status_fd);
+        o->hold.status_fd = (int)fd;
+        if (status_fd_check(o->hold.status_fd) != GO_ON)
+            return STATUS_USAGE;
+    }
+    if (raw->on_lost)
+        o->hold.on_lost = shell_command(raw->on_lost);
     return command_line_take_command(l);
 }

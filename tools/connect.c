@@ -104,38 +104,26 @@ static void connect_on_session(zkl_session *session, zkl_session_event event, in
     events_wake(events);
 }
 
-/* Asks again and again whether the session is made, because zkl_session_wait() does not return at a
- * signal. Returns 0, or the signal that asks us to end first. *ret is the last answer of
- * zkl_session_wait(). */
-static int wait_for_session(zkl_session *session, int64_t limit_ms, struct events *events, int *ret)
-{
-    const int64_t end = now_ms() + limit_ms;
-    int signo = 0;
-
-    while (signo == 0) {
-        const int64_t left = end - now_ms();
-
-        *ret = zkl_session_wait(session, 0);
-        if ((*ret != ZKL_EUNREACHABLE && *ret != ZKL_EHOST) || left <= 0)
-            break;
-        events_arm(events, left);
-        events_wait(events);
-        signo = events_asked_to_end(events);
-    }
-    return signo;
-}
-
 int session_connect(const struct settings *settings, zkl_session **session, int64_t limit_ms,
                     struct events *events)
 {
     const int64_t most = MIN(limit_ms, settings->connect_timeout_ms);
     zkl_error error = {0};
-    int result = 0;
+    int result = 0, signo = 0;
 
     if (settings->verbose)
         say("connecting to %s", connect_string(settings));
     zkl_session_on_change(*session, connect_on_session, events);
-    const int signo = wait_for_session(*session, most, events, &result);
+    const int64_t end = now_ms() + most;
+    /* zkl_session_wait() does not return at a signal, so we ask it again after each event. */
+    while (signo == 0) {
+        const int64_t left = end - now_ms();
+
+        result = zkl_session_wait(*session, 0);
+        if ((result != ZKL_EUNREACHABLE && result != ZKL_EHOST) || left <= 0)
+            break;
+        signo = events_wait_at_most(events, left);
+    }
     if (signo != 0) {
         closing_close(*session, 0);
         *session = NULL;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- who it is, by its node's payload ---- */
+/* ---- who a contender is, by its node's data ---- */
 
 /* The library takes no name that is longer. */
 #define NAME_MAX_BYTES 1024
@@ -45,30 +45,23 @@ static bool is_thread(const char *text)
            (sscanf(text, " thread %20llu%n", &thread, &end) == 1 && text[(size_t)end] == '\0');
 }
 
-/* Reads "NAME (HOST pid N)". */
-static bool read_named(const char *text, struct identity *ret)
-{
-    const char *open = g_strrstr(text, " ("), *end;
-
-    if (!open || open == text || !read_process(open + 2, ret, &end) || strcmp(end, ")") != 0)
-        return false;
-    ret->name_length = (size_t)(open - text);
-    return true;
-}
-
-/* Nobody has a name with a thread in it, so the first form is believed of any node. The forms
- * without a thread are believed only of nodes that zkl has made. */
+/* Believes "HOST pid N thread M" of any node, because a user gives no such name. Believes "HOST pid
+ * N" and "NAME (HOST pid N)" only of nodes that zkl has made. */
 struct identity identity_of(const zkl_contender *c)
 {
     const struct identity plain = {.name = c->owner, .name_length = strlen(c->owner)};
     const bool ours = c->client == ZKL_CLIENT_ZKL;
+    const char *open = ours ? g_strrstr(c->owner, " (") : NULL;
     struct identity i = plain;
     const char *end;
 
     if (read_process(c->owner, &i, &end) && is_thread(end) && (ours || *end))
         return i;
     i = plain;
-    return ours && read_named(c->owner, &i) ? i : plain;
+    if (!open || open == c->owner || !read_process(open + 2, &i, &end) || strcmp(end, ")") != 0)
+        return plain;
+    i.name_length = (size_t)(open - c->owner);
+    return i;
 }
 
 char *identity_text(const char *name)
@@ -392,7 +385,7 @@ int contenders_failed(const char *path)
 
 /* ---- runs of zkl once ---- */
 
-/* ms: since 1970. */
+/* Returns a time in ms since 1970 by ISO 8601. */
 static char *utc_text(int64_t ms)
 {
     g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(ms / 1000);
@@ -414,7 +407,7 @@ char *contenders_run_text(const zkl_once_run *run)
     return g_strdup(text->str);
 }
 
-/* 0 is null. */
+/* Appends a time; 0 becomes null. */
 static void json_instant(GString *out, const char *key, int64_t ms)
 {
     if (ms != 0)

@@ -42,9 +42,10 @@ size_t contenders_holding(const zkl_queue *q);
 /* Makes a table of the first most contenders, below a line of heads. narrow: without sessions. */
 GString *contenders_table(const zkl_queue *q, size_t most, bool narrow);
 
-/* The first appends a contender as an object. The second appends an array of all contenders, with
- * between before each, and leaves the array open. */
+/* Appends a contender as an object. */
 void contender_json(GString *out, const zkl_contender *c, size_t position);
+
+/* Appends an array of all contenders, with between before each, and leaves the array open. */
 void contenders_json(GString *out, const zkl_queue *q, const char *between);
 
 /* Reads a snapshot. At most the first `most` contenders are read; only the names of the others are
@@ -59,24 +60,26 @@ int contenders_read(zkl_queue **ret, zkl_session *session, const char *path, int
 /* Says why the last call about the queue of path has failed, and returns the status for that. */
 int contenders_failed(const char *path);
 
-/* The first writes the table, or a message if there is no contender. The second writes the array.
- */
+/* Writes the table, or a message if there is no contender. */
 void contenders_print(const zkl_queue *q, const char *path);
+
+/* Writes the array. */
 void contenders_print_json(const zkl_queue *q);
 
 /* The position of a contender whose place in line is not known. */
 #define CONTENDER_SOMEWHERE SIZE_MAX
 
-/* The first writes a table of one contender. The second writes a table of some contenders, whose
- * places in line the snapshot does not show. */
+/* Writes a table of one contender. */
 void contender_print(const zkl_contender *c, size_t position);
+
+/* Writes a table of some contenders, whose places in line the snapshot does not show. */
 void contenders_print_some(const zkl_queue *q);
 
-/* "run by web1 at 2026-11-28T04:00:00Z, due again at 2026-11-28T05:00:00Z", of a calendar with the
- * instant that it was for. g_free() it. */
+/* Returns a text like "run by web1 at 2026-11-28T04:00:00Z, due again at 2026-11-28T05:00:00Z";
+ * with a calendar, that has the instant that the run was for. g_free() it. */
 char *contenders_run_text(const zkl_once_run *run);
 
-/* The same as an object; run NULL: there is none. */
+/* Appends the same as an object; run NULL: there is none. */
 void contenders_run_json(GString *out, const zkl_once_run *run, const char *state);
 
 #endif

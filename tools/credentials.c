@@ -105,16 +105,6 @@ static int add_lines(GArray *list, const char *source, char *text)
 
 /* ---- where they come from ---- */
 
-/* Whether others than the owner and the group of the open file may read it, and learn a secret, or
- * write it, and put theirs in its place. What is no file, as a pipe, is not kept. */
-static bool is_open_to_others(int fd)
-{
-    struct stat file;
-
-    return fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
-           (file.st_mode & (S_IROTH | S_IWOTH)) != 0;
-}
-
 /* Reads as much of the open file as fits. Returns the length, or -1 with errno set. */
 static ssize_t read_all(int fd, char *buffer, size_t size)
 {
@@ -132,8 +122,12 @@ static int add_file(GArray *list, const char *option, const char *name)
 {
     g_autofree char *source = g_strdup_printf("%s: %s", option, name);
     char buffer[CREDENTIALS_MAX];
+    struct stat file;
     const int fd = open(name, O_RDONLY | O_CLOEXEC);
-    const bool refused = fd >= 0 && is_open_to_others(fd);
+    /* Others than owner and group must neither learn a secret nor put theirs in its place. A pipe
+     * is not refused: it stores nothing. */
+    const bool refused = fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
+                         (file.st_mode & (S_IROTH | S_IWOTH)) != 0;
     const ssize_t length = fd < 0 || refused ? -1 : read_all(fd, buffer, sizeof buffer);
     int status;
 
@@ -151,64 +145,46 @@ static int add_file(GArray *list, const char *option, const char *name)
     return status;
 }
 
-static int add_given(GArray *list)
-{
-    int status = GO_ON;
-
-    for (guint i = 0; i < given->len && status == GO_ON; i++)
-        status = credentials_add(list, "--auth", given->pdata[i]);
-    return status;
-}
-
-static int add_inherited(GArray *list)
-{
-    g_autofree char *text = g_strdup(inherited);
-    const size_t size = strlen(text);
-    const int status = add_lines(list, "ZKL_AUTH", text);
-
-    explicit_bzero(text, size);
-    return status;
-}
-
 /* Adds the credentials from the one place where there are some. Returns GO_ON, or a status after a
  * message. */
 static int add_all(const struct settings *settings, GArray *list)
 {
     const char *name = getenv("ZKL_AUTH_FILE");
+    int status = GO_ON;
 
     if (given && settings->auth_file)
         return fail(STATUS_USAGE, "--auth and --auth-file exclude each other");
+    for (guint i = 0; given && i < given->len && status == GO_ON; i++)
+        status = credentials_add(list, "--auth", given->pdata[i]);
     if (given)
-        return add_given(list);
+        return status;
     if (settings->auth_file)
         return add_file(list, "--auth-file", settings->auth_file);
     if (inherited && name && *name)
         return fail(STATUS_USAGE, "ZKL_AUTH and ZKL_AUTH_FILE exclude each other");
-    if (inherited)
-        return add_inherited(list);
-    return name && *name ? add_file(list, "ZKL_AUTH_FILE", name) : GO_ON;
-}
-
-static size_t credentials_size(const GArray *list)
-{
-    size_t size = 0;
-
-    for (guint i = 0; i < list->len; i++) {
-        const zkl_credential *c = &g_array_index(list, zkl_credential, i);
-
-        size += strlen(c->scheme) + 1 + strlen(c->auth) + 1;
-    }
-    return size;
+    if (!inherited)
+        return name && *name ? add_file(list, "ZKL_AUTH_FILE", name) : GO_ON;
+    g_autofree char *text = g_strdup(inherited);
+    const size_t size = strlen(text);
+    status = add_lines(list, "ZKL_AUTH", text);
+    explicit_bzero(text, size);
+    return status;
 }
 
 int credentials_read(const struct settings *settings, GArray **ret)
 {
     g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(zkl_credential));
+    size_t size = 0;
 
     g_assert(!forgotten); /* after that a session would have none */
     g_array_set_clear_func(list, credentials_clear);
     int status = add_all(settings, list);
-    if (status == GO_ON && credentials_size(list) > CREDENTIALS_MAX)
+    for (guint i = 0; i < list->len; i++) {
+        const zkl_credential *c = &g_array_index(list, zkl_credential, i);
+
+        size += strlen(c->scheme) + 1 + strlen(c->auth) + 1;
+    }
+    if (status == GO_ON && size > CREDENTIALS_MAX)
         status = fail(STATUS_USAGE, "credentials: more than 64 KiB");
     if (status == GO_ON)
         *ret = g_steal_pointer(&list);

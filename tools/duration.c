@@ -4,38 +4,26 @@
 #include <math.h>
 #include <string.h>
 
-/* Ten years. A longer time is a slip of the user's; and sums of such times do not overflow. */
+/* Ten years. A longer time is a slip of the user's, and sums of shorter ones do not overflow. */
 #define MOST_MS 3.2e11
 
-/* Returns how many ms the unit has; 0: there is no such unit. */
-static int64_t unit_ms(const char *name)
+bool duration_parse(const char *text, int64_t *ret_ms)
 {
     static const struct {
         const char *name;
         int64_t ms;
     } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
-
-    for (size_t i = 0; i < G_N_ELEMENTS(units); i++)
-        if (strcmp(units[i].name, name) == 0)
-            return units[i].ms;
-    return 0;
-}
-
-/* Whether the number from text to end is decimal, and begins at once. g_ascii_strtod() takes
- * hexadecimal numbers too, and spaces before a number. */
-static bool is_decimal(const char *text, const char *end)
-{
-    return end > text && strspn(text, "+-.0123456789eE") >= (size_t)(end - text);
-}
-
-bool duration_parse(const char *text, int64_t *ret_ms)
-{
     char *end;
     const double number = g_ascii_strtod(text, &end);
-    const int64_t unit = unit_ms(*end ? end : "s");
-    const double ms = number * (double)unit;
+    int64_t unit = 0; /* there is no such unit */
 
-    if (!is_decimal(text, end) || unit == 0 || !isfinite(ms) || ms < 0 || ms > MOST_MS)
+    for (size_t i = 0; i < G_N_ELEMENTS(units); i++)
+        if (strcmp(units[i].name, *end ? end : "s") == 0)
+            unit = units[i].ms;
+    const double ms = number * (double)unit;
+    /* g_ascii_strtod() takes hexadecimal numbers too, and spaces before a number. */
+    const bool decimal = end > text && strspn(text, "+-.0123456789eE") >= (size_t)(end - text);
+    if (!decimal || unit == 0 || !isfinite(ms) || ms < 0 || ms > MOST_MS)
         return false;
     if (unit == 1 && (double)(int64_t)ms < ms)
         return false;

@@ -130,36 +130,30 @@ static void candidate_look(void *self)
         wake_supervisor(c);
 }
 
-/* Finds the name of our node of that session in the queue. */
-static void find_node(struct candidate *c, int64_t session)
-{
-    g_autoptr(zkl_queue) queue =
-        contenders_first(c->run.session, c->options->run.hold.path, CANDIDATES_READ, READ_MS);
-
-    g_clear_pointer(&c->node, g_free);
-    c->node_session = session;
-    for (size_t i = 0; i < zkl_queue_count(queue) && !c->node; i++) {
-        const zkl_contender *contender = zkl_queue_get(queue, i);
-
-        if (contender->token != 0 && contender->session_id == session)
-            c->node = g_strdup(contender->node);
-    }
-}
-
-/* Writes the path of our node. Finds it in the queue, because a started election has no operation
- * that knows its node. */
+/* Writes the path of our node. Finds it in the queue, once for each session, because a started
+ * election has no operation that knows its node. */
 static int candidate_node(void *self, char *buf, size_t size)
 {
     struct candidate *c = self;
+    const char *path = c->options->run.hold.path;
     const int64_t session = zkl_session_id(c->run.session);
 
-    if (!c->node || c->node_session != session)
-        find_node(c, session);
+    if (!c->node || c->node_session != session) {
+        g_autoptr(zkl_queue) queue =
+            contenders_first(c->run.session, path, CANDIDATES_READ, READ_MS);
+
+        g_clear_pointer(&c->node, g_free);
+        c->node_session = session;
+        for (size_t i = 0; i < zkl_queue_count(queue) && !c->node; i++) {
+            const zkl_contender *contender = zkl_queue_get(queue, i);
+
+            if (contender->token != 0 && contender->session_id == session)
+                c->node = g_strdup(contender->node);
+        }
+    }
     if (!c->node)
         return ZKL_ENOENT;
-    return (size_t)g_snprintf(buf, size, "%s/%s", c->options->run.hold.path, c->node) < size
-               ? 0
-               : ZKL_ERANGE;
+    return (size_t)g_snprintf(buf, size, "%s/%s", path, c->node) < size ? 0 : ZKL_ERANGE;
 }
 
 static void candidate_give_up(void *self)
@@ -185,27 +179,6 @@ static const struct acquire_ops candidate_ops = {.open = candidate_open,
                                                  .give_up = candidate_give_up,
                                                  .over = wake_supervisor,
                                                  .close = candidate_close};
-
-/* Campaigns, leads and ends. events is open, with a channel of orders. The supervisor reads in
- * shared why the term has ended. lost: how many terms before were lost. Returns the exit status. */
-static int candidate_run(const struct settings *settings, struct elect_options *options,
-                         struct events *events, struct shared *shared, int lost)
-{
-    struct metrics_gauge gauges[] = {
-        {"zkl_terms_lost_total", "Terms before the present one that were lost.", lost},
-        {.name = NULL}};
-    struct candidate c = {.options = options,
-                          .shared = shared,
-                          .run = {.settings = settings,
-                                  .options = &options->run,
-                                  .events = events,
-                                  .shared = shared,
-                                  .ops = &candidate_ops,
-                                  .self = &c,
-                                  .gauges = gauges}};
-
-    return run_once(&c.run);
-}
 
 /* ---- the supervisor ---- */
 
@@ -237,14 +210,6 @@ struct supervisor {
 
 /* ---- what the service manager is told ---- */
 
-static void notify_leading(struct supervisor *s)
-{
-    g_autoptr(GDateTime) since = g_date_time_new_from_unix_utc(atomic_load(&s->shared->since));
-    g_autofree char *text = g_date_time_format_iso8601(since);
-
-    notify_send(s->notify, "STATUS=leader since %s", text);
-}
-
 /* Sends READY=1 once a candidate has been connected. A term that was over before we looked counts,
  * too. */
 static void notify_ready(struct supervisor *s)
@@ -261,6 +226,7 @@ static void notify_stage(struct supervisor *s)
 {
     const bool over = atomic_load(&s->shared->gone);
     const int ahead = atomic_load(&s->shared->ahead);
+    int64_t since;
 
     notify_ready(s);
     if (s->child_ended)
@@ -270,14 +236,18 @@ static void notify_stage(struct supervisor *s)
                     s->options->run.hold.on_lost ? ", running --on-lost" : "");
     if (s->asked_to_end || s->child_ended || over)
         return;
-    if (!atomic_load(&s->shared->connected))
+    if (!atomic_load(&s->shared->connected)) {
         notify_send(s->notify, "STATUS=connecting");
-    else if (atomic_load(&s->shared->since) != 0)
-        notify_leading(s);
-    else if (ahead > 0)
+    } else if ((since = atomic_load(&s->shared->since)) != 0) {
+        g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(since);
+        g_autofree char *text = g_date_time_format_iso8601(time);
+
+        notify_send(s->notify, "STATUS=leader since %s", text);
+    } else if (ahead > 0) {
         notify_send(s->notify, "STATUS=waiting, %d%s in line", ahead, ordinal_suffix(ahead));
-    else
+    } else {
         notify_send(s->notify, "STATUS=waiting");
+    }
 }
 
 /* ---- one term ---- */
@@ -299,24 +269,37 @@ static void spare_signals_of_command(struct events *events, const struct elect_o
     terminal_close(&terminal);
 }
 
-/* Does the work of the candidate, in its new process. */
+/* Does the work of the candidate, in its new process: campaigns, leads and ends. The supervisor
+ * reads in the shared memory why the term has ended. */
 static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent)
 {
+    struct metrics_gauge gauges[] = {
+        {"zkl_terms_lost_total", "Terms before the present one that were lost.", s->lost},
+        {.name = NULL}};
     struct events events;
+    struct candidate c = {.options = s->options,
+                          .shared = s->shared,
+                          .run = {.settings = s->settings,
+                                  .options = &s->options->run,
+                                  .events = &events,
+                                  .shared = s->shared,
+                                  .ops = &candidate_ops,
+                                  .self = &c,
+                                  .gauges = gauges}};
     int status = STATUS_INTERNAL;
 
-    /* This process dies with the supervisor. Its guard hears of that, and kills the command. */
+    /* This process dies with the supervisor. Its guard sees that, and kills the command. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     say_no_more_of(s->said);
     if (getppid() == parent && events_open_below(&events, s->events, s->channel)) {
         spare_signals_of_command(&events, s->options);
-        status = candidate_run(s->settings, s->options, &events, s->shared, s->lost);
+        status = run_once(&c.run);
     }
     exit(status);
 }
 
 /* Forks the child of the next term. */
-static bool supervisor_start(struct supervisor *s)
+static bool start_candidate(struct supervisor *s)
 {
     const pid_t self = getpid();
 
@@ -342,24 +325,6 @@ static bool is_on_lost(const struct member *m, void *data)
     return m->process->session == getsid(0);
 }
 
-/* Sends --on-lost the signal itself: the guard of a dead candidate, which runs --on-lost, hears
- * none. again: KILL in place of signo. */
-static void pass_on_for_dead(struct supervisor *s, int signo, bool again)
-{
-    s->sweep.tree.helper = atomic_load(&s->shared->guard);
-    if (again)
-        sweep_kill(&s->sweep, is_on_lost, NULL);
-    else
-        sweep_signal(&s->sweep, signo, is_on_lost, NULL);
-}
-
-static bool is_stopped(pid_t child)
-{
-    siginfo_t info = {0};
-
-    return waitid(P_PID, (id_t)child, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
-}
-
 /* Passes a signal on to the child, which takes signals from us alone: see events_open_below(). */
 static void supervisor_pass_on(struct supervisor *s, int signo)
 {
@@ -367,6 +332,7 @@ static void supervisor_pass_on(struct supervisor *s, int signo)
         .kind = MESSAGE_SIGNAL, .value = signo, .typed = events_typed(s->events, signo)};
     const bool ends = signo == SIGINT || signo == SIGTERM;
     const bool again = ends && s->asked_to_end; /* a dying child may have swallowed the first */
+    siginfo_t stopped = {0};
 
     if (signo == SIGCHLD)
         return;
@@ -376,12 +342,18 @@ static void supervisor_pass_on(struct supervisor *s, int signo)
     }
     if (ends && s->child_ended && !again)
         s->late_signal = signo; /* the candidate has got neither this one nor one before */
-    if (s->child_ended)
-        pass_on_for_dead(s, signo, again);
-    else
+    if (!s->child_ended) {
         channel_send(s->channel, &message, NULL, -1);
-    if (ends && is_stopped(s->child))
-        kill(s->child, SIGCONT); /* else it could not end */
+    } else { /* the guard of a dead candidate passes nothing on to --on-lost */
+        s->sweep.tree.helper = atomic_load(&s->shared->guard);
+        if (again)
+            sweep_kill(&s->sweep, is_on_lost, NULL);
+        else
+            sweep_signal(&s->sweep, signo, is_on_lost, NULL);
+    }
+    if (ends && waitid(P_PID, (id_t)s->child, &stopped, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+        stopped.si_pid != 0)
+        kill(s->child, SIGCONT); /* a stopped child could not end */
 }
 
 /* Reaps all children, even those that other processes have left to us. */
@@ -459,9 +431,7 @@ static void kill_orphans(struct supervisor *s)
 
     while (sweep_left(&s->sweep) == SWEEP_LIVES) {
         sweep_kill(&s->sweep, sweep_everybody, NULL);
-        events_arm(s->events, pause_ms);
-        events_wait(s->events);
-        if (events_asked_to_end(s->events) != 0)
+        if (events_wait_at_most(s->events, pause_ms) != 0)
             s->asked_to_end = true;
         if (s->asked_to_end && pause_ms == SWEEP_LAST_MS)
             return; /* we are to end, and KILL has not helped */
@@ -470,18 +440,6 @@ static void kill_orphans(struct supervisor *s)
 }
 
 /* ---- again and again ---- */
-
-/* Forgets earlier failures if the candidate was in line, however it has ended after that. */
-static void forget_failures(struct supervisor *s)
-{
-    if (!atomic_load(&s->shared->in_line))
-        return;
-    s->was_in_line = true;
-    s->refused_since = 0;
-    s->said = GO_ON;
-    if (atomic_load(&s->shared->since) != 0)
-        s->pause_ms = 0;
-}
 
 /* Says that the term has failed, and waits before the next one. Returns GO_ON, or 128+n: signal n
  * came. */
@@ -514,7 +472,14 @@ static int judge_term(struct supervisor *s)
         return STATUS_SIGNAL + s->late_signal;
     if (s->asked_to_end)
         return status;
-    forget_failures(s);
+    /* If the candidate was in line, earlier failures are forgotten, however it has ended. */
+    if (atomic_load(&s->shared->in_line)) {
+        s->was_in_line = true;
+        s->refused_since = 0;
+        s->said = GO_ON;
+        if (atomic_load(&s->shared->since) != 0)
+            s->pause_ms = 0;
+    }
     if (cause != CAUSE_NONE && cause != CAUSE_GUARD)
         return GO_ON; /* deposed, or it has stepped down */
     return failure_passes(status, s->was_in_line, &s->refused_since, now_ms(),
@@ -536,7 +501,7 @@ static bool run_term(struct supervisor *s)
     s->sweep.cgroup = o->cgroup;
     s->sweep.on_refused = supervisor_on_refused;
     s->sweep.data = s;
-    const bool started = supervisor_start(s);
+    const bool started = start_candidate(s);
     if (started)
         wait_for_child(s);
     if (started && was_killed(s) && !s->cleared)
@@ -547,7 +512,6 @@ static bool run_term(struct supervisor *s)
 }
 
 /* Runs terms until one ends it all. Returns the exit status. */
-
 static int run_terms(const struct settings *settings, struct elect_options *options,
                      struct events *events)
 {
@@ -581,31 +545,21 @@ struct elect_look {
     bool told;      /* a line was written */
 };
 
-static char *elect_look_as_json(uint64_t token, const char *id)
+/* Returns the line that shows a leader, for people or as JSON; token 0: nobody leads. */
+static char *leader_line(bool json, uint64_t token, const char *id)
 {
-    GString *out = g_string_new("{\"token\": ");
+    GString *out = g_string_new(json ? "{\"token\": " : NULL);
 
     if (token == 0) {
-        g_string_append(out, "null, \"id\": null");
-    } else {
+        g_string_append(out, json ? "null, \"id\": null" : "nobody");
+    } else if (json) {
         g_string_append_printf(out, "%" G_GUINT64_FORMAT ", \"id\": ", token);
         json_string(out, id);
-    }
-    g_string_append(out, "}\n");
-    return g_string_free(out, FALSE);
-}
-
-static char *elect_look_as_text(uint64_t token, const char *id)
-{
-    GString *out = g_string_new(NULL);
-
-    if (token == 0) {
-        g_string_append(out, "nobody");
     } else {
         g_string_append_printf(out, "%" G_GUINT64_FORMAT " ", token);
         append_visible(out, id);
     }
-    g_string_append_c(out, '\n');
+    g_string_append(out, json ? "}\n" : "\n");
     return g_string_free(out, FALSE);
 }
 
@@ -620,36 +574,27 @@ static int open_election(struct onlooker *o)
 
 /* ---- --leader ---- */
 
-/* Returns the leader's id, which the caller frees; or NULL, with the library's error in *ret_code.
- */
-static char *read_leader(zkl_election *election, uint64_t *ret_token, int *ret_code)
-{
-    size_t size = 2048;
-    g_autofree char *id = g_malloc(size);
-
-    /* Other programs may have long ids. A node's data has a megabyte at most. */
-    while ((*ret_code = zkl_election_leader(election, id, size, ret_token)) == ZKL_ERANGE) {
-        size *= 2;
-        id = g_realloc(id, size);
-    }
-    return *ret_code == 0 ? g_steal_pointer(&id) : NULL;
-}
-
 static int show_leader(struct onlooker *o)
 {
     const struct elect_look *l = (const struct elect_look *)o;
     uint64_t token = 0;
     int code;
-    g_autofree char *id = read_leader(l->election, &token, &code);
+    size_t size = 2048;
+    g_autofree char *id = g_malloc(size);
     g_autoptr(GString) line = g_string_new(NULL);
 
+    /* Other programs may have long ids. A node's data has a megabyte at most. */
+    while ((code = zkl_election_leader(l->election, id, size, &token)) == ZKL_ERANGE) {
+        size *= 2;
+        id = g_realloc(id, size);
+    }
     if (code != 0 && code != ZKL_ENOENT)
         return contenders_failed(o->path);
     if (l->options->json) {
-        g_autofree char *json = elect_look_as_json(token, id);
+        g_autofree char *json = leader_line(true, token, id);
 
         fputs(json, stdout);
-    } else if (id) {
+    } else if (code == 0) {
         if (o->settings->verbose)
             g_string_append_printf(line, "%" G_GUINT64_FORMAT " ", token);
         append_visible(line, id);
@@ -670,19 +615,7 @@ static void on_leader(const zkl_leader *leader, void *data)
         return; /* the same leader has proclaimed something */
     l->told = true;
     l->token = leader->token;
-    listener_add(&l->listener,
-                 l->options->json ? elect_look_as_json(leader->token, leader->id)
-                                  : elect_look_as_text(leader->token, leader->id),
-                 false);
-}
-
-static int observe_leaders(struct onlooker *o)
-{
-    struct elect_look *l = (struct elect_look *)o;
-
-    return zkl_election_watch(&l->listener.observer, l->election, on_leader, l) == 0
-               ? GO_ON
-               : fail_last(o->path);
+    listener_add(&l->listener, leader_line(l->options->json, leader->token, leader->id), false);
 }
 
 /* Reads one candidate: only whether that is possible counts. */
@@ -696,11 +629,16 @@ static int read_first_candidate(zkl_queue **ret, struct reader *r, size_t most)
     return zkl_queue_read(ret, o->session, o->path, &options, ZKL_FOREVER);
 }
 
+/* Begins to show changes for --listen; or shows the present leader for --leader. */
 static int look_at_leaders(struct onlooker *o)
 {
-    const struct elect_look *l = (const struct elect_look *)o;
+    struct elect_look *l = (struct elect_look *)o;
 
-    return l->options->mode == ELECT_LISTEN ? observe_leaders(o) : show_leader(o);
+    if (l->options->mode == ELECT_LEADER)
+        return show_leader(o);
+    return zkl_election_watch(&l->listener.observer, l->election, on_leader, l) == 0
+               ? GO_ON
+               : fail_last(o->path);
 }
 
 static int elect_look(const struct settings *settings, const struct elect_options *options,

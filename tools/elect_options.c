@@ -2,39 +2,34 @@
 #include "elect_options.h"
 #include "command_line.h"
 
-#include <string.h>
-
 /* The verb's own options as they were given, before they are checked. */
-struct raw {
+struct elect_raw {
     gboolean listen;
     gboolean leader;
     char *layout;
 };
 
-static int elect_options_check_layout(struct elect_options *o, const char *text)
+/* Checks which of its works the verb is to do, and the layout. */
+static int elect_options_check_mode(struct elect_options *o, const struct elect_raw *raw)
 {
-    if (!text || strcmp(text, "latch") == 0)
-        o->election.layout = ZKL_LAYOUT_LATCH;
-    else if (strcmp(text, "selector") == 0)
-        o->election.layout = ZKL_LAYOUT_SELECTOR;
-    else if (strcmp(text, "kazoo") == 0)
-        o->election.layout = ZKL_LAYOUT_KAZOO;
-    else
-        return fail(STATUS_USAGE, "--layout: must be latch, selector or kazoo, not %s", text);
-    /* kazoo expects a directory to stay. */
-    if (o->election.layout == ZKL_LAYOUT_KAZOO)
-        o->run.parents = ZKL_PARENTS_PERSISTENT;
-    return GO_ON;
-}
+    static const char *const layouts[] = {[ZKL_LAYOUT_LATCH] = "latch",
+                                          [ZKL_LAYOUT_SELECTOR] = "selector",
+                                          [ZKL_LAYOUT_KAZOO] = "kazoo",
+                                          NULL};
+    int layout = ZKL_LAYOUT_LATCH;
 
-static int elect_options_check_mode(struct elect_options *o, const struct raw *raw)
-{
     if (raw->listen && raw->leader)
         return fail(STATUS_USAGE, "--listen and --leader exclude each other");
     o->mode = raw->listen ? ELECT_LISTEN : raw->leader ? ELECT_LEADER : ELECT_RUN;
     if (o->json && o->mode == ELECT_RUN)
         return fail(STATUS_USAGE, "--json needs --listen or --leader");
-    return elect_options_check_layout(o, raw->layout);
+    if (option_word("--layout", raw->layout, layouts, &layout) != GO_ON)
+        return STATUS_USAGE;
+    o->election.layout = (zkl_layout)layout;
+    /* kazoo expects a directory to stay. */
+    if (layout == ZKL_LAYOUT_KAZOO)
+        o->run.parents = ZKL_PARENTS_PERSISTENT;
+    return GO_ON;
 }
 
 /* Refuses options that contradict each other: a candidate that steps down queues again, and one
@@ -52,51 +47,42 @@ static int check_terms(const struct elect_options *o)
     return GO_ON;
 }
 
-static int check_id(const char *id)
-{
-    if (!*id)
-        return fail(STATUS_USAGE, "ID must not be empty");
-    if (!g_utf8_validate(id, -1, NULL))
-        return fail(STATUS_USAGE, "ID must be UTF-8: %s", id);
-    return GO_ON;
-}
-
-/* Whether an option was given that only a candidate or its command has. */
-static bool wants_more(const struct elect_options *o, const struct raw_options *common)
-{
-    return o->once || o->election.priority != 0 || o->election.yield || common->nonblock ||
-           common->timeout || common->grace || common->on_suspect || common->on_outgrown ||
-           common->on_lost || common->status_fd || common->parents || o->run.metrics_file ||
-           o->run.hold.wait_children || o->run.conflict_status != STATUS_CONFLICT;
-}
-
 /* Refuses what is left of the line, and options, that --listen and --leader do not take. */
 static int check_rest(const struct elect_options *o, const struct command_line *l,
-                      const struct raw *raw)
+                      const struct elect_raw *raw)
 {
-    const char *too_much = l->argc > 1 ? l->argv[1] : l->raw.shell_command;
+    const struct raw_options *common = &l->raw;
+    const char *too_much = l->argc > 1 ? l->argv[1] : common->shell_command;
 
     if (too_much)
         return fail(STATUS_USAGE, "%s: --listen and --leader take one PATH and no command",
                     too_much);
-    if (wants_more(o, &l->raw))
+    /* Only a candidate or its command has these options. */
+    if (o->once || o->election.priority != 0 || o->election.yield || common->nonblock ||
+        common->timeout || common->grace || common->on_suspect || common->on_outgrown ||
+        common->on_lost || common->status_fd || common->parents || o->run.metrics_file ||
+        o->run.hold.wait_children || o->run.conflict_status != STATUS_CONFLICT)
         return fail(STATUS_USAGE, "%s: only --layout and --json can be given with it",
                     raw->listen ? "--listen" : "--leader");
     return GO_ON;
 }
 
-static int take_candidate(struct elect_options *o, struct command_line *l, const struct raw *raw)
+/* Takes ID, checks all options of a candidate, and takes its command. */
+static int take_candidate(struct elect_options *o, struct command_line *l,
+                          const struct elect_raw *raw)
 {
     int status = command_line_operand(l, "ID", &o->run.hold.candidate);
+    const char *id = o->run.hold.candidate;
 
-    if (status == GO_ON)
-        status = check_id(o->run.hold.candidate);
+    if (status == GO_ON && !*id)
+        status = fail(STATUS_USAGE, "ID must not be empty");
+    if (status == GO_ON && !g_utf8_validate(id, -1, NULL))
+        status = fail(STATUS_USAGE, "ID must be UTF-8: %s", id);
     /* --listen or --leader may have stood after ID. */
     if (status == GO_ON)
         status = elect_options_check_mode(o, raw);
     if (status == GO_ON && o->mode != ELECT_RUN)
-        return fail(STATUS_USAGE, "%s: --listen and --leader take one PATH and no command",
-                    o->run.hold.candidate);
+        return fail(STATUS_USAGE, "%s: --listen and --leader take one PATH and no command", id);
     if (status == GO_ON)
         status = command_line_check(l);
     if (status == GO_ON)
@@ -106,22 +92,10 @@ static int take_candidate(struct elect_options *o, struct command_line *l, const
     return status;
 }
 
-static int elect_options_take_operands(struct elect_options *o, struct command_line *l,
-                                       const struct raw *raw)
-{
-    int status = command_line_operand(l, "PATH", &o->run.hold.path);
-
-    if (status == GO_ON)
-        status = elect_options_check_mode(o, raw);
-    if (status != GO_ON)
-        return status;
-    return o->mode == ELECT_RUN ? take_candidate(o, l, raw) : check_rest(o, l, raw);
-}
-
 int elect_options_parse(struct elect_options *o, struct settings *settings, int argc, char **argv)
 {
     const zkl_election_options standard = ZKL_ELECTION_OPTIONS_INIT;
-    struct raw raw = {0};
+    struct elect_raw raw = {0};
     const GOptionEntry entries[] = {
         {"once", 0, 0, G_OPTION_ARG_NONE, &o->once, "Lead once, then exit like zkl lock", NULL},
         {"layout", 0, 0, G_OPTION_ARG_FILENAME, &raw.layout,
@@ -148,6 +122,12 @@ int elect_options_parse(struct elect_options *o, struct settings *settings, int 
     };
 
     *o = (struct elect_options){.election = standard};
-    const int status = command_line_begin(&line, argc, argv);
-    return status == GO_ON ? elect_options_take_operands(o, &line, &raw) : status;
+    int status = command_line_begin(&line, argc, argv);
+    if (status == GO_ON)
+        status = command_line_operand(&line, "PATH", &o->run.hold.path);
+    if (status == GO_ON)
+        status = elect_options_check_mode(o, &raw);
+    if (status != GO_ON)
+        return status;
+    return o->mode == ELECT_RUN ? take_candidate(o, &line, &raw) : check_rest(o, &line, &raw);
 }

@@ -29,7 +29,7 @@ void events_catch(struct events *e, int signo)
 {
     struct sigaction old;
 
-    /* What nohup(1) or "command &" ignores stays ignored. */
+    /* A signal that nohup(1) or "command &" ignores stays ignored. */
     if (sigaction(signo, NULL, &old) != 0 || old.sa_handler == SIG_IGN)
         return;
     sigaddset(&e->caught, signo);
@@ -42,25 +42,6 @@ static void catch_harmless(struct events *e)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(harmless); i++)
         events_catch(e, harmless[i]);
-}
-
-/* Catches the signals that events_signal() returns, and blocks those in silent. */
-static void block_signals(struct events *e)
-{
-    struct sigaction standard = {.sa_handler = SIG_DFL};
-    sigset_t set;
-
-    sigemptyset(&e->caught);
-    for (size_t i = 0; i < G_N_ELEMENTS(deadly); i++)
-        events_catch(e, deadly[i]);
-    catch_harmless(e);
-    /* An ignored SIGCHLD would let the kernel reap the command before we know how it ended. */
-    sigaction(SIGCHLD, &standard, &e->chld);
-    events_catch(e, SIGCHLD);
-    sigemptyset(&set);
-    for (size_t i = 0; i < G_N_ELEMENTS(silent); i++)
-        sigaddset(&set, silent[i]);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
 /* Opens the descriptors of e, which has had no event yet. */
@@ -86,10 +67,23 @@ static bool open_descriptors(struct events *e)
 
 bool events_open(struct events *e)
 {
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigset_t set;
+
     e->signals = -1;
     e->orders = -1;
     pthread_sigmask(SIG_BLOCK, NULL, &e->original);
-    block_signals(e);
+    sigemptyset(&e->caught);
+    for (size_t i = 0; i < G_N_ELEMENTS(deadly); i++)
+        events_catch(e, deadly[i]);
+    catch_harmless(e);
+    /* An ignored SIGCHLD would let the kernel reap the command before we know how it ended. */
+    sigaction(SIGCHLD, &standard, &e->chld);
+    events_catch(e, SIGCHLD);
+    sigemptyset(&set);
+    for (size_t i = 0; i < G_N_ELEMENTS(silent); i++)
+        sigaddset(&set, silent[i]);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
     return open_descriptors(e);
 }
 
@@ -318,28 +312,31 @@ int events_asked_to_end(struct events *e)
     return 0;
 }
 
+int events_wait_at_most(struct events *e, int64_t ms)
+{
+    if (ms >= 0)
+        events_arm(e, ms);
+    events_wait(e);
+    return events_asked_to_end(e);
+}
+
 int events_pause(struct events *e, int64_t ms)
 {
     const int64_t until = now_ms() + ms;
     int signo = 0;
 
-    while (signo == 0 && now_ms() < until) {
-        events_arm(e, until - now_ms());
-        events_wait(e);
-        signo = events_asked_to_end(e);
-    }
+    while (signo == 0 && now_ms() < until)
+        signo = events_wait_at_most(e, until - now_ms());
     return signo;
 }
 
 int events_until(struct events *e, const atomic_bool *done)
 {
-    while (!atomic_load(done)) {
-        events_wait(e);
-        const int signo = events_asked_to_end(e);
-        if (signo != 0)
-            return signo;
-    }
-    return 0;
+    int signo = 0;
+
+    while (signo == 0 && !atomic_load(done))
+        signo = events_wait_at_most(e, -1);
+    return signo;
 }
 
 int events_print(const struct events *e, const char *text)

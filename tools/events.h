@@ -79,6 +79,10 @@ void events_arm(struct events *e, int64_t ms);
  * child .vital has ended. */
 int events_asked_to_end(struct events *e);
 
+/* Waits for an event, ms milliseconds at most; below 0: without a limit. Then does what
+ * events_asked_to_end() does. */
+int events_wait_at_most(struct events *e, int64_t ms);
+
 /* Waits for ms milliseconds. Returns 0, or the signal that asks us to end first. */
 int events_pause(struct events *e, int64_t ms);
 

@@ -43,19 +43,15 @@ int failure_status(int code)
     return STATUS_INTERNAL;
 }
 
-/* A status that is in no row is a signal's: somebody has asked us to end. */
-static enum retry retry_of(int status)
-{
-    for (size_t i = 0; i < COUNT(causes); i++)
-        if (causes[i].status == status)
-            return causes[i].retry;
-    return RETRY_NEVER;
-}
-
 bool failure_passes(int status, bool was_in, int64_t *refused_since, int64_t now,
                     int64_t bearable_ms)
 {
-    switch (retry_of(status)) {
+    enum retry retry = RETRY_NEVER; /* a status in no row is a signal's: somebody asks us to end */
+
+    for (size_t i = 0; i < COUNT(causes); i++)
+        if (causes[i].status == status)
+            retry = causes[i].retry;
+    switch (retry) {
     case RETRY_LATER:
         return true;
     case RETRY_REFUSED:

@@ -42,10 +42,11 @@ struct hold {
     bool lending;      /* the command is to take the terminal when it begins */
     bool asked_to_end; /* INT or TERM has been passed on once */
     int asked;         /* the first HUP, INT, QUIT or TERM that has been passed on; 0: none */
-    atomic_bool
-        revoked; /* somebody has asked the holder to give way, and the command was not told yet */
-    sigset_t early; /* the signals that came before the command began */
-    int passed_on;  /* the last signal that the group got by way of us */
+    sigset_t early;    /* the signals that came before the command began */
+    int passed_on;     /* the last signal that the group got from us */
+
+    /* Somebody has asked the holder to give way, and the command was not told yet. */
+    atomic_bool revoked;
 };
 
 static bool is_running(const struct hold *h)
@@ -53,7 +54,7 @@ static bool is_running(const struct hold *h)
     return shared_cause(h->shared) == CAUSE_NONE;
 }
 
-/* Passes a signal on to the command; keeps it if there is no command yet. */
+/* Passes a signal on to the command; stores it if there is no command yet. */
 static void hold_pass_on(struct hold *h, int signo)
 {
     if (shared_leader(h->shared) == 0) {
@@ -120,7 +121,7 @@ static void remember_asked(struct hold *h, int signo)
         h->asked = signo;
 }
 
-/* Passes a signal on that has come to us. A second INT or TERM becomes KILL. */
+/* Passes on a signal that has come to us. A second INT or TERM becomes KILL. */
 static void on_signal(struct hold *h, int signo)
 {
     switch (signo) {
@@ -160,9 +161,9 @@ static void hold_on_revoke(const zkl_grant *grant, zkl_state state, void *data)
     events_wake(h->events);
 }
 
-/* Asks the command to end, as a TERM to us does. It does not count as a first TERM, so a TERM that
- * comes to us after it does not kill. */
-static void give_way(struct hold *h)
+/* Asks the command to end, as a TERM to us does. This is not counted as a first TERM, so a TERM
+ * that comes to us later does not kill. */
+static void end_when_revoked(struct hold *h)
 {
     say("%s: asked to give way; the command is ended", h->options->path);
     status_line(h->options->status_fd, "asked");
@@ -171,9 +172,9 @@ static void give_way(struct hold *h)
     hold_pass_on(h, SIGTERM);
 }
 
-/* Does what had to wait for the command's process: the terminal is lent to it, and it gets the
+/* Does what had to wait until the command has a process: the process gets the terminal, and the
  * early signals. */
-static void catch_up(struct hold *h)
+static void serve_new_leader(struct hold *h)
 {
     const pid_t leader = shared_leader(h->shared);
 
@@ -201,25 +202,7 @@ static int key_that_ended(const struct hold *h, bool lent)
                : 0;
 }
 
-/* Takes the terminal back when the command has ended. Processes that it has left in the background
- * need no keys, and the keys must reach us while the lock is kept for those. */
-static void look_at_end(struct hold *h)
-{
-    const int ended = atomic_load(&h->shared->ended);
-
-    if (ended == NOT_ENDED || ended >= ENDED_BY_SIGNAL)
-        return;
-    terminal_take_back(&h->terminal);
-    h->terminal.wanted = false;
-}
-
-/* Whether the command has ended, or nothing of a lost one is left. */
-static bool hold_over(const struct hold *h)
-{
-    return shared_cause(h->shared) == CAUSE_ENDED || atomic_load(&h->shared->gone);
-}
-
-/* Serves the command until it is over. */
+/* Serves the command until it has ended, or until nothing of a lost one is left. */
 static void hold_watch(struct hold *h)
 {
     for (;;) {
@@ -228,15 +211,21 @@ static void hold_watch(struct hold *h)
         /* The look comes before the signals: a SIGCONT must not continue a command that should not
          * run any more. */
         loss_look(&h->loss);
-        catch_up(h);
+        serve_new_leader(h);
         while ((signo = events_signal(h->events)) != 0)
             on_signal(h, signo);
         if (atomic_exchange(&h->revoked, false) && is_running(h))
-            give_way(h);
+            end_when_revoked(h);
         while ((signo = atomic_exchange(&h->shared->stopped, 0)) != 0)
             on_stop(h, signo);
-        look_at_end(h);
-        if (hold_over(h))
+        const int ended = atomic_load(&h->shared->ended);
+        if (ended != NOT_ENDED && ended < ENDED_BY_SIGNAL) {
+            /* Processes that the command has left in the background need no keys, and the keys must
+             * reach us while the lock is kept for those. */
+            terminal_take_back(&h->terminal);
+            h->terminal.wanted = false;
+        }
+        if (shared_cause(h->shared) == CAUSE_ENDED || atomic_load(&h->shared->gone))
             return;
         events_arm(h->events, loss_due_ms(&h->loss));
         events_wait(h->events);
@@ -256,7 +245,7 @@ static int run_command(struct hold *h)
         return fail(STATUS_INTERNAL, "%s: cannot reach the guard: %s", h->options->path,
                     g_strerror(errno));
     hold_watch(h);
-    catch_up(h);
+    serve_new_leader(h);
     const bool lent = h->terminal.lent != 0;
     terminal_take_back(&h->terminal);
     terminal_close(&h->terminal);

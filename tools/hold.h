@@ -25,12 +25,12 @@ int hold_run(struct hold **ret, struct guard *guard, const zkl_grant *grant, str
 /* Whether the lock was still ours when hold_run() was done. */
 bool hold_has_lock(const struct hold *hold);
 
-/* Returns the first HUP, INT, QUIT or TERM that the command was sent by way of us, or 0. After such
- * a signal it may have left half of its work. */
+/* Returns the first HUP, INT, QUIT or TERM that we have sent to the command, or 0. After such a
+ * signal it may have left half of its work. */
 int hold_asked(const struct hold *hold);
 
-/* Frees hold. Call it after the session's close, since the library's last call for the grant may
- * come as late as that. */
+/* Frees hold. Call it after the session's close: until then the library may call back for the
+ * grant. */
 void hold_free(struct hold *hold);
 
 #endif

@@ -5,7 +5,7 @@
 
 struct lock {
     struct lock_options options;
-    /* One of these four; the others are NULL. */
+    /* The kind of lock that is sought; the other three are NULL: */
     zkl_mutex *mutex;
     zkl_rwlock *rwlock;
     zkl_semaphore *semaphore;
@@ -14,45 +14,34 @@ struct lock {
     char *name; /* with host and process; NULL: the library makes one */
 };
 
-static int open_all(struct lock *l, zkl_session *session, const zkl_mutex_options *options)
-{
-    const guint count = 1 + g_strv_length(l->options.hold.others);
-    g_autofree const char **paths = g_new(const char *, count);
-
-    paths[0] = l->options.hold.path;
-    for (guint i = 1; i < count; i++)
-        paths[i] = l->options.hold.others[i - 1];
-    return zkl_multilock_new(&l->all, session, paths, count, options);
-}
-
-static int open_semaphore(struct lock *l, zkl_session *session)
-{
-    zkl_semaphore_options options = ZKL_SEMAPHORE_OPTIONS_INIT;
-
-    options.name = l->name;
-    options.parents = l->options.parents;
-    options.limit = l->options.slots;
-    options.numbered = 1;
-    return zkl_semaphore_new(&l->semaphore, session, l->options.hold.path, &options);
-}
-
 static int lock_open(void *self, zkl_session *session)
 {
     struct lock *l = self;
-    const char *path = l->options.hold.path;
+    const struct hold_options *hold = &l->options.hold;
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
+    zkl_semaphore_options of_semaphore = ZKL_SEMAPHORE_OPTIONS_INIT;
 
     l->name = identity_text(l->options.name);
-    options.name = l->name;
-    options.parents = l->options.parents;
+    options.name = of_semaphore.name = l->name;
+    options.parents = of_semaphore.parents = l->options.parents;
     options.peer = l->options.peer;
-    if (l->options.slots > 0)
-        return open_semaphore(l, session);
-    if (l->options.hold.others)
-        return open_all(l, session, &options);
+    if (l->options.slots > 0) {
+        of_semaphore.limit = l->options.slots;
+        of_semaphore.numbered = 1;
+        return zkl_semaphore_new(&l->semaphore, session, hold->path, &of_semaphore);
+    }
+    if (hold->others) {
+        const guint count = 1 + g_strv_length(hold->others);
+        g_autofree const char **paths = g_new(const char *, count);
+
+        paths[0] = hold->path;
+        for (guint i = 1; i < count; i++)
+            paths[i] = hold->others[i - 1];
+        return zkl_multilock_new(&l->all, session, paths, count, &options);
+    }
     return l->options.shared || l->options.exclusive
-               ? zkl_rwlock_new(&l->rwlock, session, path, &options)
-               : zkl_mutex_new(&l->mutex, session, path, &options);
+               ? zkl_rwlock_new(&l->rwlock, session, hold->path, &options)
+               : zkl_mutex_new(&l->mutex, session, hold->path, &options);
 }
 
 static int lock_seek(void *self, int64_t timeout_ms, struct attempt *attempt)

@@ -1,64 +1,64 @@
 /* The options that only zkl lock has: whose lock it is, and of which kind. */
 #include "command_line.h"
 
-#include <string.h>
+/* The verb's own options as they were given, before they are checked. */
+struct lock_raw {
+    char *peer, *on_revoke, *slots;
+};
 
-static int check_peer(struct lock_options *o, const char *text)
+/* Stores the options that were given as text, and refuses those that do not fit together. */
+static int lock_options_check(struct lock_options *o, const struct lock_raw *raw)
 {
-    static const char *const names[] = {[ZKL_PEER_CURATOR] = "curator", [ZKL_PEER_KAZOO] = "kazoo"};
+    static const char *const peers[] = {
+        [ZKL_PEER_CURATOR] = "curator", [ZKL_PEER_KAZOO] = "kazoo", NULL};
+    static const char *const on_revoke[] = {"ignore", "term", NULL};
+    const bool is_rwlock = o->shared || o->exclusive;
+    int peer = ZKL_PEER_CURATOR, term = 0;
 
-    for (size_t i = 0; text && i < G_N_ELEMENTS(names); i++) {
-        if (strcmp(names[i], text) == 0) {
-            o->peer = (zkl_peer)i;
-            /* kazoo expects a directory to stay. */
-            if (o->peer == ZKL_PEER_KAZOO)
-                o->parents = ZKL_PARENTS_PERSISTENT;
-            return GO_ON;
-        }
-    }
-    return text ? fail(STATUS_USAGE, "--peer: must be curator or kazoo, not %s", text) : GO_ON;
-}
-
-static int check_on_revoke(struct lock_options *o, const char *text)
-{
-    o->hold.term_on_revoke = text && strcmp(text, "term") == 0;
-    if (!text || o->hold.term_on_revoke || strcmp(text, "ignore") == 0)
-        return GO_ON;
-    return fail(STATUS_USAGE, "--on-revoke: must be ignore or term, not %s", text);
-}
-
-static int check_slots(struct lock_options *o, const char *text)
-{
-    if (!text)
-        return GO_ON;
-    if (option_count("--slots", text, &o->slots) != GO_ON)
+    if (o->shared && o->exclusive)
+        return fail(STATUS_USAGE, "-s and -x exclude each other");
+    if (is_rwlock && o->hold.others)
+        return fail(STATUS_USAGE, "--and: cannot be combined with -s or -x");
+    if (o->name && !*o->name)
+        return fail(STATUS_USAGE, "--name: must not be empty");
+    if (option_word("--peer", raw->peer, peers, &peer) != GO_ON)
         return STATUS_USAGE;
-    if (o->shared || o->exclusive)
+    o->peer = (zkl_peer)peer;
+    /* kazoo expects a directory to stay. */
+    if (o->peer == ZKL_PEER_KAZOO)
+        o->parents = ZKL_PARENTS_PERSISTENT;
+    if (is_rwlock && o->peer != ZKL_PEER_CURATOR)
+        return fail(STATUS_USAGE, "--peer %s: cannot be combined with -s or -x", raw->peer);
+    if (option_word("--on-revoke", raw->on_revoke, on_revoke, &term) != GO_ON ||
+        option_count("--slots", raw->slots, &o->slots) != GO_ON)
+        return STATUS_USAGE;
+    o->hold.term_on_revoke = term != 0;
+    if (o->slots > 0 && is_rwlock)
         return fail(STATUS_USAGE, "--slots: cannot be combined with -s or -x");
-    if (o->hold.others)
+    if (o->slots > 0 && o->hold.others)
         return fail(STATUS_USAGE, "--slots: cannot be combined with --and");
-    if (o->peer != ZKL_PEER_CURATOR)
+    if (o->slots > 0 && o->peer != ZKL_PEER_CURATOR)
         return fail(STATUS_USAGE, "--slots: cannot be combined with --peer");
     return GO_ON;
 }
 
 int lock_options_parse(struct lock_options *o, struct settings *settings, int argc, char **argv)
 {
-    char *peer = NULL, *on_revoke = NULL, *slots = NULL;
+    struct lock_raw raw = {NULL, NULL, NULL};
     const GOptionEntry entries[] = {
         {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name,
          "Name of this contender in zkl ls (host and process)", "NAME"},
         {"and", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->hold.others,
          "Lock PATH2 as well, all paths or none; can be repeated", "PATH2"},
-        {"peer", 0, 0, G_OPTION_ARG_FILENAME, &peer,
+        {"peer", 0, 0, G_OPTION_ARG_FILENAME, &raw.peer,
          "Other locks on PATH: curator (default) or kazoo", "LIBRARY"},
-        {"on-revoke", 0, 0, G_OPTION_ARG_FILENAME, &on_revoke,
+        {"on-revoke", 0, 0, G_OPTION_ARG_FILENAME, &raw.on_revoke,
          "When asked to give way (zkl revoke): ignore (default) or term", "WHAT"},
         {"shared", 's', 0, G_OPTION_ARG_NONE, &o->shared,
          "Share a read-write lock with other readers", NULL},
         {"exclusive", 'x', 0, G_OPTION_ARG_NONE, &o->exclusive,
          "Hold a read-write lock alone; without -s and -x: a mutex", NULL},
-        {"slots", 0, 0, G_OPTION_ARG_FILENAME, &slots,
+        {"slots", 0, 0, G_OPTION_ARG_FILENAME, &raw.slots,
          "Take one of N slots of a semaphore; ZKL_SLOT is its number, from 0", "N"},
         {"exclusive", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &o->exclusive, NULL, NULL},
         G_OPTION_ENTRY_NULL};
@@ -74,20 +74,8 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
 
     if (status == GO_ON)
         status = command_line_operand(&line, "PATH", &o->hold.path);
-    if (status == GO_ON && o->shared && o->exclusive)
-        status = fail(STATUS_USAGE, "-s and -x exclude each other");
-    if (status == GO_ON && (o->shared || o->exclusive) && o->hold.others)
-        status = fail(STATUS_USAGE, "--and: cannot be combined with -s or -x");
-    if (status == GO_ON && o->name && !*o->name)
-        status = fail(STATUS_USAGE, "--name: must not be empty");
     if (status == GO_ON)
-        status = check_peer(o, peer);
-    if (status == GO_ON && (o->shared || o->exclusive) && o->peer != ZKL_PEER_CURATOR)
-        status = fail(STATUS_USAGE, "--peer %s: cannot be combined with -s or -x", peer);
-    if (status == GO_ON)
-        status = check_on_revoke(o, on_revoke);
-    if (status == GO_ON)
-        status = check_slots(o, slots);
+        status = lock_options_check(o, &raw);
     return status == GO_ON ? command_line_check(&line) : status;
 }
 

@@ -9,8 +9,8 @@
  * guard can tell how the command has ended. */
 #define PATIENCE_MS (10 * LOOK_MS)
 
-/* The main thread and one of the library call this. The lock makes them take turns, so that the
- * newest deadline is told last. */
+/* Two threads call this: the main one and one of the library. Under the lock they publish one after
+ * the other, so the newest deadline is the last. */
 void loss_publish(struct loss *l)
 {
     zkl_deadline deadline;
@@ -45,9 +45,10 @@ static bool zygote_ends_tree(const struct guard *g)
     return e->parent != e->tool && (g->dead || e->guard == 0);
 }
 
-/* The guard should have ended the group already. What was begun goes on, even if the lock is proved
- * again before it would have been lost. Nobody can have reaped the leader: it is the guard's child,
- * or after that ours or the zygote's, and none of these reaps it. */
+/* Stands in for a guard that should have ended the group already. An end that was begun goes on,
+ * even if the lock is proved again before it would have been lost. Nobody can have reaped the
+ * leader: it is the guard's child, or after that ours or the zygote's, and none of these reaps it.
+ */
 void loss_stand_in(struct loss *l)
 {
     struct termination *e = &l->guard->termination;
@@ -71,16 +72,7 @@ void loss_look(struct loss *l)
     loss_stand_in(l);
 }
 
-/* Whether loss_finish() was called: the command has ended, and no loss is left to tell. */
-static bool is_finished(struct loss *l)
-{
-    pthread_mutex_lock(&l->lock);
-    const bool gone = l->gone;
-    pthread_mutex_unlock(&l->lock);
-    return gone;
-}
-
-/* Tells the guard of a new state of the grant. Runs on a thread of the library. After a loss it
+/* Passes a new state of the grant on to the guard. Runs on a thread of the library. After a loss it
  * waits until nothing of the tree is left: the guard ends the tree, and the main thread says when
  * that is done. */
 static void loss_on_change(const zkl_grant *grant, zkl_state state, void *data)
@@ -88,7 +80,12 @@ static void loss_on_change(const zkl_grant *grant, zkl_state state, void *data)
     struct loss *l = data;
 
     (void)grant;
-    if (state == ZKL_RELEASED || is_finished(l))
+    if (state == ZKL_RELEASED)
+        return;
+    pthread_mutex_lock(&l->lock);
+    const bool finished = l->gone; /* the command has ended, and no loss is left to tell */
+    pthread_mutex_unlock(&l->lock);
+    if (finished)
         return;
     loss_publish(l);
     atomic_store(&l->guard->termination.shared->state, (int)state);
@@ -142,9 +139,7 @@ int loss_wait_safe(struct loss *l)
     while (!loss_is_safe(l)) {
         if (loss_before_beginning(l))
             return STATUS_LOST;
-        events_arm(l->events, LOOK_MS);
-        events_wait(l->events);
-        const int signo = events_asked_to_end(l->events);
+        const int signo = events_wait_at_most(l->events, LOOK_MS);
         /* SIGCHLD says that the guard is dead, which guard_run() finds. */
         if (signo != 0 && signo != SIGCHLD)
             return STATUS_SIGNAL + signo;

@@ -1,5 +1,5 @@
-/* What the grant says while the command runs: how long it is valid, and its loss. All is passed on
- * to the guard. */
+/* Passes on to the guard what the grant says while the command runs: how long it is valid, and its
+ * loss. */
 #ifndef ZKL_TOOLS_LOSS_H
 #define ZKL_TOOLS_LOSS_H
 
@@ -11,11 +11,10 @@ struct loss {
     const zkl_grant *grant;
     struct guard *guard;
     struct events *events;
-    pthread_mutex_t lock; /* guards .gone; two threads tell the deadline, and take it for that */
+    pthread_mutex_t lock; /* guards .gone; two threads take it to publish the deadline */
     pthread_cond_t over;
     bool gone;        /* no member of the group lives: the library may delete the node */
-    int64_t patience; /* by now_ms(): until then we leave it to the guard to see the end; 0: no end
-                         yet */
+    int64_t patience; /* by now_ms(): how long the guard has to see the end; 0: no end yet */
 };
 
 /* Begins to pass on what the grant says. */

@@ -11,35 +11,14 @@
 
 #include <string.h>
 
-/* Whether a node is ephemeral: only then is the path taken for a group. */
-static bool has_ephemeral(const zkl_members *ms)
-{
-    for (size_t i = 0; i < zkl_members_count(ms); i++)
-        if (zkl_members_get(ms, i)->session_id != 0)
-            return true;
-    return false;
-}
-
-static void print_members(const zkl_members *ms, bool json)
-{
-    GString *out = json ? g_string_new("[") : members_table(ms);
-
-    for (size_t i = 0; json && i < zkl_members_count(ms); i++) {
-        g_string_append(out, i == 0 ? "\n  " : ",\n  ");
-        member_json(out, "kind", "member", zkl_members_get(ms, i));
-    }
-    if (json)
-        g_string_append(out, "\n]\n");
-    print_text(out);
-}
-
-/* Returns the status after a read that has failed. That a path does not exist is no failure. */
+/* Returns the status after a read that has failed. A path that does not exist is no failure. */
 static int status_of_look(const char *path)
 {
     return zkl_last_error(NULL) == ZKL_ENOENT ? STATUS_OK : contenders_failed(path);
 }
 
-/* Shows the members if path is a group; *ret_shown: it is. */
+/* Shows the members if path is a group; *ret_shown: it is. A path is taken for a group only if one
+ * of its nodes is ephemeral. */
 static int show_members(zkl_session *session, const char *path, int64_t timeout_ms, bool json,
                         bool *ret_shown)
 {
@@ -47,23 +26,18 @@ static int show_members(zkl_session *session, const char *path, int64_t timeout_
 
     if (zkl_members_read(&ms, session, path, ZKL_MEMBER_GROUP, timeout_ms) != 0)
         return status_of_look(path);
-    *ret_shown = has_ephemeral(ms);
-    if (*ret_shown)
-        print_members(ms, json);
-    return STATUS_OK;
-}
-
-/* Shows the run that zkl once has recorded at path, if any. A record that is none of zkl's is
- * ignored: any program may use that name. */
-static int show_run(zkl_session *session, const char *path, int64_t timeout_ms)
-{
-    g_autoptr(zkl_once) once = NULL;
-    g_autoptr(zkl_once_run) run = NULL;
-
-    if (zkl_once_new(&once, session, path, NULL) != 0 || zkl_once_done(once, timeout_ms, &run) != 0)
-        return zkl_last_error(NULL) == ZKL_ELAYOUT ? STATUS_OK : status_of_look(path);
-    g_autofree char *text = contenders_run_text(run);
-    printf("%s\n", text);
+    for (size_t i = 0; i < zkl_members_count(ms); i++)
+        *ret_shown |= zkl_members_get(ms, i)->session_id != 0;
+    if (!*ret_shown)
+        return STATUS_OK;
+    GString *out = json ? g_string_new("[") : members_table(ms);
+    for (size_t i = 0; json && i < zkl_members_count(ms); i++) {
+        g_string_append(out, i == 0 ? "\n  " : ",\n  ");
+        member_json(out, "kind", "member", zkl_members_get(ms, i));
+    }
+    if (json)
+        g_string_append(out, "\n]\n");
+    print_text(out);
     return STATUS_OK;
 }
 
@@ -71,6 +45,8 @@ static int show_run(zkl_session *session, const char *path, int64_t timeout_ms)
 static int ls_show(zkl_session *session, const char *path, int64_t timeout_ms, bool json)
 {
     g_autoptr(zkl_queue) q = NULL;
+    g_autoptr(zkl_once) once = NULL;
+    g_autoptr(zkl_once_run) run = NULL;
     bool shown = false;
     int status = contenders_read(&q, session, path, timeout_ms);
 
@@ -83,7 +59,14 @@ static int ls_show(zkl_session *session, const char *path, int64_t timeout_ms, b
         return status;
     }
     contenders_print(q, path);
-    return show_run(session, path, timeout_ms);
+    if (zkl_once_new(&once, session, path, NULL) == 0 &&
+        zkl_once_done(once, timeout_ms, &run) == 0) {
+        g_autofree char *text = contenders_run_text(run);
+        printf("%s\n", text);
+        return STATUS_OK;
+    }
+    /* Any program may use the name of the record, so one that is none of zkl's is ignored. */
+    return zkl_last_error(NULL) == ZKL_ELAYOUT ? STATUS_OK : status_of_look(path);
 }
 
 /* ---- -r: every queue below a path, a line each ---- */
@@ -98,31 +81,6 @@ struct walk {
     size_t found;
 };
 
-static void add_queue_row(const struct walk *w, const char *path, const zkl_queue *q)
-{
-    const size_t holding = contenders_holding(q);
-    g_autofree char *holder = identity_sentence(zkl_queue_get(q, 0));
-    g_autoptr(GString) text = g_string_new(holder);
-
-    if (holding > 1)
-        g_string_append_printf(text, " and %zu more", holding - 1);
-    table_cell(w->table, path);
-    table_cell(w->table, text->str);
-    table_cell_printf(w->table, "%zu", zkl_queue_count(q) - holding);
-}
-
-static void append_queue_json(const struct walk *w, const char *path, const zkl_queue *q)
-{
-    const size_t holding = contenders_holding(q);
-
-    g_string_append_printf(w->json, "%s\n  {\"path\": ", w->found > 0 ? "," : "");
-    json_string(w->json, path);
-    g_string_append_printf(w->json, ", \"holding\": %zu, \"waiting\": %zu, \"holder\": ", holding,
-                           zkl_queue_count(q) - holding);
-    contender_json(w->json, zkl_queue_get(q, 0), 0);
-    g_string_append_c(w->json, '}');
-}
-
 /* Whether a name ends with ten digits, as those of contenders do. */
 static bool is_numbered(const char *name)
 {
@@ -136,26 +94,34 @@ static bool is_numbered(const char *name)
 static int show_queue(struct walk *w, const char *path, GHashTable *contenders)
 {
     g_autoptr(zkl_queue) q = contenders_first(w->session, path, 1, w->settings->connect_timeout_ms);
+    const size_t count = zkl_queue_count(q), holding = contenders_holding(q);
 
     if (!q)
         return status_of_look(path);
-    for (size_t i = 0; i < zkl_queue_count(q); i++)
+    for (size_t i = 0; i < count; i++)
         g_hash_table_add(contenders, g_strdup(zkl_queue_get(q, i)->node));
-    if (zkl_queue_count(q) == 0)
+    if (count == 0)
         return STATUS_OK;
-    if (w->table)
-        add_queue_row(w, path, q);
-    else
-        append_queue_json(w, path, q);
+    if (w->table) {
+        g_autofree char *holder = identity_sentence(zkl_queue_get(q, 0));
+        g_autoptr(GString) text = g_string_new(holder);
+
+        if (holding > 1)
+            g_string_append_printf(text, " and %zu more", holding - 1);
+        table_cell(w->table, path);
+        table_cell(w->table, text->str);
+        table_cell_printf(w->table, "%zu", count - holding);
+    } else {
+        g_string_append_printf(w->json, "%s\n  {\"path\": ", w->found > 0 ? "," : "");
+        json_string(w->json, path);
+        g_string_append_printf(w->json,
+                               ", \"holding\": %zu, \"waiting\": %zu, \"holder\": ", holding,
+                               count - holding);
+        contender_json(w->json, zkl_queue_get(q, 0), 0);
+        g_string_append_c(w->json, '}');
+    }
     w->found++;
     return STATUS_OK;
-}
-
-/* Returns the worse of two statuses. That a path has gone during the walk (other is
- * STATUS_CONFLICT) is no failure of the whole. */
-static int worse_of(int status, int other)
-{
-    return other == STATUS_CONFLICT ? status : MAX(status, other);
 }
 
 /* Shows the queues at path and below it. The recursion goes no deeper than a path is long. Returns
@@ -178,8 +144,11 @@ static int descend(struct walk *w, const char *path)
         const char *name = names->pdata[i];
         g_autofree char *below = g_strconcat(strcmp(path, "/") == 0 ? "" : path, "/", name, NULL);
         if (known ? !g_hash_table_contains(contenders, name) && strcmp(below, "/zookeeper") != 0
-                  : !is_numbered(name))
-            status = worse_of(status, descend(w, below));
+                  : !is_numbered(name)) {
+            const int of_child = descend(w, below);
+            if (of_child != STATUS_CONFLICT) /* a path that has gone is no failure of the whole */
+                status = MAX(status, of_child);
+        }
     }
     return status;
 }

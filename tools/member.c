@@ -24,42 +24,29 @@ static void member_end(struct membership *m, zkl_grant *grant, const zkl_error *
     attempt_end(grant, error, m->attempt);
 }
 
-/* Ends the attempt with the grant of the membership, which has begun. */
-static void member_take_grant(struct membership *m, zkl_member *member)
+/* Ends the attempt when the membership has begun, or when another member has the id and we are not
+ * to wait. Other events are not needed: a failure ends the wait, and the grant tells what comes
+ * after JOINED. */
+static void member_on_event(zkl_member *member, zkl_member_event event, const zkl_member_news *news,
+                            void *data)
 {
-    const zkl_error lost = {.code = ZKL_ELOST};
+    struct membership *m = data;
+    const struct lock_options *o = &m->options.run;
+    const zkl_error lost = {.code = ZKL_ELOST}, busy = {.code = ZKL_EBUSY};
     zkl_grant *grant;
 
     if (m->ended)
         return;
-    if (zkl_member_grant(member, &grant) == 0)
-        member_end(m, grant, NULL);
-    else
-        member_end(m, NULL, &lost);
-}
-
-/* Says who else has the id. That ends the attempt if it is not to wait. */
-static void member_say_busy(struct membership *m, const zkl_member_news *news)
-{
-    const struct lock_options *o = &m->options.run;
-    const zkl_error error = {.code = ZKL_EBUSY};
-
-    if (m->ended)
-        return;
-    say_id_is_taken(o->hold.path, m->options.id, news);
-    if (o->timeout_ms == 0)
-        member_end(m, NULL, &error);
-}
-
-/* Takes two events. The others are not needed: a failure ends the wait, and the grant tells what
- * comes after JOINED. */
-static void member_on_event(zkl_member *member, zkl_member_event event, const zkl_member_news *news,
-                            void *data)
-{
-    if (event == ZKL_MEMBER_JOINED)
-        member_take_grant(data, member);
-    else if (event == ZKL_MEMBER_BUSY)
-        member_say_busy(data, news);
+    if (event == ZKL_MEMBER_JOINED) {
+        if (zkl_member_grant(member, &grant) == 0)
+            member_end(m, grant, NULL);
+        else
+            member_end(m, NULL, &lost);
+    } else if (event == ZKL_MEMBER_BUSY) {
+        say_id_is_taken(o->hold.path, m->options.id, news);
+        if (o->timeout_ms == 0)
+            member_end(m, NULL, &busy);
+    }
 }
 
 /* Ends the attempt if the wait for the membership has failed. */
@@ -112,22 +99,6 @@ static void member_close(void *self)
 static const struct acquire_ops acquire_ops = {
     .open = member_open, .seek = member_seek, .give_up = member_give_up, .close = member_close};
 
-static int run_member(struct membership *m, struct settings *settings, struct events *events)
-{
-    struct hold_options *hold = &m->options.run.hold;
-    struct run run = {.settings = settings,
-                      .options = &m->options.run,
-                      .events = events,
-                      .ops = &acquire_ops,
-                      .self = m};
-
-    termination_say_unseen(hold);
-    hold->cgroup = cgroup_new(hold->leave_daemons);
-    const int status = run_once(&run);
-    cgroup_free(hold->cgroup);
-    return status;
-}
-
 /* ---- showing the members ---- */
 
 /* What --list and --listen show: a line for each member, or for each change. */
@@ -137,46 +108,9 @@ struct member_look {
     zkl_member_layout layout;
 };
 
-/* Appends the line of an event: its word, and the member's token, id and data. */
-static void append_line(GString *out, const char *event, const zkl_member_info *m)
-{
-    g_autofree char *data = g_utf8_make_valid(m->data, (gssize)m->size);
-
-    g_string_append_printf(out, "%s %" G_GUINT64_FORMAT " ", event, (guint64)m->token);
-    append_visible(out, m->id);
-    if (m->size > 0)
-        g_string_append_c(out, ' ');
-    append_visible(out, data);
-}
-
-/* ---- --list ---- */
-
-static GString *member_look_as_json(const zkl_members *ms)
-{
-    GString *out = g_string_new(NULL);
-
-    for (size_t i = 0; i < zkl_members_count(ms); i++) {
-        member_json(out, NULL, NULL, zkl_members_get(ms, i));
-        g_string_append_c(out, '\n');
-    }
-    return out;
-}
-
-static int list_members(struct onlooker *o)
-{
-    const struct member_look *l = (const struct member_look *)o;
-    g_autoptr(zkl_members) ms = NULL;
-
-    if (zkl_members_read(&ms, o->session, o->path, l->layout, o->settings->connect_timeout_ms) != 0)
-        return contenders_failed(o->path);
-    print_text(l->options->json ? member_look_as_json(ms) : members_table(ms));
-    return zkl_members_count(ms) > 0 ? STATUS_OK : STATUS_CONFLICT;
-}
-
-/* ---- --listen ---- */
-
-/* Adds a line for a change. Runs on a thread of the library, which waits for a slow reader. During
- * the wait the library gathers changes, and then it tells the difference. */
+/* Adds a line for a change: the event's word, and the member's token, id and data. Runs on a thread
+ * of the library, which waits for a slow reader. During the wait the library gathers changes, and
+ * then it tells the difference. */
 static void on_members(zkl_members_event event, const zkl_member_info *member,
                        const zkl_members *all, void *data)
 {
@@ -189,22 +123,20 @@ static void on_members(zkl_members_event event, const zkl_member_info *member,
     if (event == ZKL_MEMBERS_ALL)
         return;
     GString *line = g_string_new(NULL);
-    if (l->options->json)
+    if (l->options->json) {
         member_json(line, "event", words[event], member);
-    else
-        append_line(line, words[event], member);
+    } else {
+        g_autofree char *text = g_utf8_make_valid(member->data, (gssize)member->size);
+
+        g_string_append_printf(line, "%s %" G_GUINT64_FORMAT " ", words[event],
+                               (guint64)member->token);
+        append_visible(line, member->id);
+        if (member->size > 0)
+            g_string_append_c(line, ' ');
+        append_visible(line, text);
+    }
     g_string_append_c(line, '\n');
     listener_add(&l->listener, g_string_free(line, FALSE), true);
-}
-
-static int observe_members(struct onlooker *o)
-{
-    struct member_look *l = (struct member_look *)o;
-
-    return zkl_members_watch(&l->listener.observer, o->session, o->path, l->layout, on_members,
-                             l) == 0
-               ? GO_ON
-               : fail_last(o->path);
 }
 
 /* Reads the members: only whether that is possible counts. */
@@ -219,11 +151,26 @@ static int read_members(zkl_queue **ret, struct reader *r, size_t most)
     return zkl_members_read(&ms, o->session, o->path, l->layout, ZKL_FOREVER);
 }
 
+/* Begins to show changes for --listen; or shows the present members for --list. */
 static int look_at_group(struct onlooker *o)
 {
-    const struct member_look *l = (const struct member_look *)o;
+    struct member_look *l = (struct member_look *)o;
+    g_autoptr(zkl_members) ms = NULL;
 
-    return l->options->mode == MEMBER_LISTEN ? observe_members(o) : list_members(o);
+    if (l->options->mode == MEMBER_LISTEN)
+        return zkl_members_watch(&l->listener.observer, o->session, o->path, l->layout, on_members,
+                                 l) == 0
+                   ? GO_ON
+                   : fail_last(o->path);
+    if (zkl_members_read(&ms, o->session, o->path, l->layout, o->settings->connect_timeout_ms) != 0)
+        return contenders_failed(o->path);
+    GString *text = l->options->json ? g_string_new(NULL) : members_table(ms);
+    for (size_t i = 0; l->options->json && i < zkl_members_count(ms); i++) {
+        member_json(text, NULL, NULL, zkl_members_get(ms, i));
+        g_string_append_c(text, '\n');
+    }
+    print_text(text);
+    return zkl_members_count(ms) > 0 ? STATUS_OK : STATUS_CONFLICT;
 }
 
 static int member_look(const struct settings *settings, const struct member_options *options,
@@ -242,13 +189,19 @@ int verb_member(struct settings *settings, int argc, char **argv)
 {
     struct membership m = {.ended = false};
     struct events events;
+    struct run run = {.settings = settings,
+                      .options = &m.options.run,
+                      .events = &events,
+                      .ops = &acquire_ops,
+                      .self = &m};
     int status = member_options_parse(&m.options, settings, argc, argv);
 
     if (status == GO_ON && !events_open(&events))
         status = STATUS_INTERNAL;
-    if (status == GO_ON) {
-        status = m.options.mode == MEMBER_RUN ? run_member(&m, settings, &events)
-                                              : member_look(settings, &m.options, &events);
+    if (status == GO_ON && m.options.mode == MEMBER_RUN) {
+        status = run_under_cgroup(&run);
+    } else if (status == GO_ON) {
+        status = member_look(settings, &m.options, &events);
         events_close(&events);
     }
     lock_options_free(&m.options.run);

@@ -2,30 +2,19 @@
 #include "member_options.h"
 #include "command_line.h"
 
-#include <string.h>
-
 /* The verb's own options as they were given, before they are checked. */
-struct raw {
+struct member_raw {
     gboolean list, listen;
     char *layout;
 };
 
-static int member_options_check_layout(struct member_options *o, const char *text)
+/* Checks which of its works the verb is to do, and the layout. */
+static int member_options_check_mode(struct member_options *o, const struct member_raw *raw)
 {
-    if (!text || strcmp(text, "group") == 0)
-        o->layout = ZKL_MEMBER_GROUP;
-    else if (strcmp(text, "party") == 0)
-        o->layout = ZKL_MEMBER_PARTY;
-    else
-        return fail(STATUS_USAGE, "--layout: must be group or party, not %s", text);
-    /* kazoo expects a directory to stay. */
-    if (o->layout == ZKL_MEMBER_PARTY)
-        o->run.parents = ZKL_PARENTS_PERSISTENT;
-    return GO_ON;
-}
+    static const char *const layouts[] = {
+        [ZKL_MEMBER_GROUP] = "group", [ZKL_MEMBER_PARTY] = "party", NULL};
+    int layout = ZKL_MEMBER_GROUP;
 
-static int member_options_check_mode(struct member_options *o, const struct raw *raw)
-{
     if (raw->list && raw->listen)
         return fail(STATUS_USAGE, "--list and --listen exclude each other");
     o->mode = raw->listen ? MEMBER_LISTEN : raw->list ? MEMBER_LIST : MEMBER_RUN;
@@ -33,10 +22,18 @@ static int member_options_check_mode(struct member_options *o, const struct raw 
         return fail(STATUS_USAGE, "--json needs --list or --listen");
     if (o->data && o->mode != MEMBER_RUN)
         return fail(STATUS_USAGE, "--data: --list and --listen are no members");
-    return member_options_check_layout(o, raw->layout);
+    if (option_word("--layout", raw->layout, layouts, &layout) != GO_ON)
+        return STATUS_USAGE;
+    o->layout = (zkl_member_layout)layout;
+    /* kazoo expects a directory to stay. */
+    if (layout == ZKL_MEMBER_PARTY)
+        o->run.parents = ZKL_PARENTS_PERSISTENT;
+    return GO_ON;
 }
 
-static int take_member(struct member_options *o, struct command_line *l, const struct raw *raw)
+/* Takes ID, checks all options of a member, and takes its command. */
+static int take_member(struct member_options *o, struct command_line *l,
+                       const struct member_raw *raw)
 {
     int status = command_line_operand(l, "ID", &o->id);
 
@@ -50,26 +47,9 @@ static int take_member(struct member_options *o, struct command_line *l, const s
     return status == GO_ON ? command_line_check(l) : status;
 }
 
-static int member_options_take_operands(struct member_options *o, struct command_line *l,
-                                        const struct raw *raw)
-{
-    int status = command_line_operand(l, "PATH", &o->run.hold.path);
-
-    if (status == GO_ON)
-        status = member_options_check_mode(o, raw);
-    if (status != GO_ON)
-        return status;
-    if (o->mode == MEMBER_RUN)
-        return take_member(o, l, raw);
-    if (l->argc > 1)
-        return fail(STATUS_USAGE, "%s: --list and --listen take one PATH and no command",
-                    l->argv[1]);
-    return GO_ON;
-}
-
 int member_options_parse(struct member_options *o, struct settings *settings, int argc, char **argv)
 {
-    struct raw raw = {.list = FALSE};
+    struct member_raw raw = {.list = FALSE};
     const GOptionEntry entries[] = {
         {"data", 0, 0, G_OPTION_ARG_FILENAME, &o->data, "What the member's node holds", "STRING"},
         {"layout", 0, 0, G_OPTION_ARG_FILENAME, &raw.layout,
@@ -91,6 +71,15 @@ int member_options_parse(struct member_options *o, struct settings *settings, in
     };
 
     *o = (struct member_options){.mode = MEMBER_RUN};
-    const int status = command_line_begin(&line, argc, argv);
-    return status == GO_ON ? member_options_take_operands(o, &line, &raw) : status;
+    int status = command_line_begin(&line, argc, argv);
+    if (status == GO_ON)
+        status = command_line_operand(&line, "PATH", &o->run.hold.path);
+    if (status == GO_ON)
+        status = member_options_check_mode(o, &raw);
+    if (status == GO_ON && o->mode == MEMBER_RUN)
+        return take_member(o, &line, &raw);
+    if (status == GO_ON && line.argc > 1)
+        return fail(STATUS_USAGE, "%s: --list and --listen take one PATH and no command",
+                    line.argv[1]);
+    return status;
 }

@@ -96,15 +96,6 @@ static char *metrics_temporary(const char *file)
     return g_strdup_printf("%s.%d", file, (int)getpid());
 }
 
-/* Whether name is something else than a regular file, for example a device, or a link as
- * /dev/stdout. A rename would remove that. */
-static bool is_not_regular(const char *name)
-{
-    struct stat found;
-
-    return lstat(name, &found) == 0 && !S_ISREG(found.st_mode);
-}
-
 /* Replaces the file by a rename, so that no reader sees a part of it. Other users may read it, as
  * the node exporter does. Returns false with errno set if that fails. */
 static bool replace_file(const struct metrics *m, const char *text)
@@ -124,12 +115,14 @@ static bool replace_file(const struct metrics *m, const char *text)
 }
 
 /* Writes the file, or says why not: once for a row of failures. The caller does not hold the lock,
- * because a write may hang. */
+ * because a write may hang. A device is not written, nor a link as /dev/stdout: a rename would
+ * remove that. */
 static void write_text(struct metrics *m, const char *text)
 {
     const char *why = NULL;
+    struct stat found;
 
-    if (is_not_regular(m->file))
+    if (lstat(m->file, &found) == 0 && !S_ISREG(found.st_mode))
         why = "not a regular file";
     else if (!replace_file(m, text))
         why = g_strerror(errno);

@@ -17,36 +17,28 @@ struct notify {
     char *last;
 };
 
-/* Takes the name of NOTIFY_SOCKET. Returns false if it is no address. */
-static bool take_address(struct notify *n, const char *name)
-{
-    const size_t length = strlen(name);
-
-    if ((name[0] != '/' && name[0] != '@') || length < 2 || length > sizeof n->address.sun_path)
-        return false;
-    n->address.sun_family = AF_UNIX;
-    memcpy(n->address.sun_path, name, length);
-    if (name[0] == '@')
-        n->address.sun_path[0] = '\0';
-    n->length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
-    return true;
-}
-
 struct notify *notify_open(void)
 {
     const char *name = g_getenv("NOTIFY_SOCKET");
-    /* If the service manager's queue is full, a send waits so long for room. After that the message
-     * is dropped. */
+    const size_t length = name ? strlen(name) : 0;
+    /* While the service manager's queue is full, a send waits for room, this long at most. After
+     * that the message is dropped. */
     const struct timeval patience = {.tv_sec = 1};
     struct notify *n = g_new0(struct notify, 1);
 
     n->fd = -1;
     if (!name)
         return n;
-    if (take_address(n, name))
+    if ((name[0] == '/' || name[0] == '@') && length >= 2 && length <= sizeof n->address.sun_path) {
+        n->address.sun_family = AF_UNIX;
+        memcpy(n->address.sun_path, name, length);
+        if (name[0] == '@')
+            n->address.sun_path[0] = '\0';
+        n->length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
         n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    else
+    } else {
         say("NOTIFY_SOCKET: not an address: %s", name);
+    }
     if (n->fd >= 0)
         setsockopt(n->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     g_unsetenv("NOTIFY_SOCKET");

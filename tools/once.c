@@ -1,30 +1,19 @@
 /* zkl once: runs the command if the work at a path is due. Records the command's success in the
  * transaction that releases the lock. With --status it shows the record, with --reset it deletes
  * it. */
-#include "command_line.h"
 #include "connect.h"
 #include "contenders.h"
 #include "metrics.h"
+#include "once_options.h"
 #include "run.h"
 #include "worker.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 
-/* -E was not given; no exit status has this value. */
-#define E_NOT_GIVEN INT_MIN
-
 struct once {
-    struct lock_options options;
-    int64_t period_ms; /* 0: once for all */
-    int64_t slack_ms;  /* 0: the library's default */
-    char *calendar;    /* NULL: none */
-    char *zone;        /* NULL: UTC */
-    int64_t late_ms;   /* 0: the library's default */
-    gboolean status, reset, json;
-    int done_status; /* the exit status if another run counts */
+    struct once_options options;
     zkl_once *once;
     zkl_op *op;
 
@@ -42,16 +31,16 @@ static int once_make(void *self, zkl_session *session)
 {
     struct once *o = self;
     zkl_once_options options = ZKL_ONCE_OPTIONS_INIT;
-    g_autofree char *name = identity_text(o->options.name);
+    g_autofree char *name = identity_text(o->options.run.name);
 
     options.name = name;
-    options.period_ms = o->period_ms;
-    options.slack_ms = o->slack_ms;
-    options.calendar = o->calendar;
-    options.zone = o->zone;
-    options.late_ms = o->calendar ? o->late_ms : 0;
-    options.parents = o->options.parents;
-    return zkl_once_new(&o->once, session, o->options.hold.path, &options);
+    options.period_ms = o->options.period_ms;
+    options.slack_ms = o->options.slack_ms;
+    options.calendar = o->options.calendar;
+    options.zone = o->options.zone;
+    options.late_ms = o->options.calendar ? o->options.late_ms : 0;
+    options.parents = o->options.run.parents;
+    return zkl_once_new(&o->once, session, o->options.run.hold.path, &options);
 }
 
 /* Begins to acquire the lock, if the work is due. */
@@ -92,11 +81,11 @@ static int once_end_as_done(void *self)
     const struct once *o = self;
     g_autoptr(zkl_once_run) run = NULL;
 
-    if (o->options.hold.settings->verbose && zkl_once_done(o->once, 0, &run) == 0) {
+    if (o->options.run.hold.settings->verbose && zkl_once_done(o->once, 0, &run) == 0) {
         g_autofree char *text = contenders_run_text(run);
-        say("%s: %s", o->options.hold.path, text);
+        say("%s: %s", o->options.run.hold.path, text);
     }
-    return o->done_status;
+    return o->options.done_status;
 }
 
 /* The thread: records the run. */
@@ -111,24 +100,13 @@ static void *once_write(void *data)
     return NULL;
 }
 
-/* Waits until the record is written. Returns 0; or the signal that asks us to end, if that comes
- * first. SIGCHLD does not ask: it says that the guard has ended, which has nothing left to do. */
-static int once_await_written(struct once *o)
-{
-    int signo = SIGCHLD;
-
-    while (signo == SIGCHLD)
-        signo = events_until(o->events, &o->written);
-    return signo;
-}
-
 /* Records the run of a command that has ended with status, if it succeeded. Otherwise the work is
- * left to the next caller. It is too if the command was asked to end by the signal asked, even if
- * its status says success: it may have done half of the work. Returns the exit status. */
+ * left to the next caller, and so it is if the signal asked has asked the command to end: then it
+ * may have done half of the work, whatever its status says. Returns the exit status. */
 static int once_record_run(void *self, const zkl_grant *grant, int status, int asked)
 {
     struct once *o = self;
-    const char *path = o->options.hold.path;
+    const char *path = o->options.run.hold.path;
 
     if (status != STATUS_OK)
         return status;
@@ -139,7 +117,10 @@ static int once_record_run(void *self, const zkl_grant *grant, int status, int a
     o->writes = worker_start(&o->writer, once_write, o) == 0;
     if (!o->writes)
         once_write(o);
-    const int signo = once_await_written(o);
+    int signo;
+    do
+        signo = events_until(o->events, &o->written);
+    while (signo == SIGCHLD); /* the guard has ended, which has nothing left to do */
     if (signo != 0)
         return fail(STATUS_SIGNAL + signo,
                     "%s: asked to end before the servers had said whether the run is recorded",
@@ -159,13 +140,11 @@ static const struct acquire_ops once_ops = {.open = once_make,
 
 enum { LATE_MS = 3600000 };
 
-static const char STATE_OVERDUE[] = "overdue";
-
 /* Writes --metrics-file: when the work was run last, and when it is due. An alert compares these
  * times with the present. */
 static void once_write_metrics(const struct once *o, const zkl_once_run *run)
 {
-    g_autoptr(GString) path = g_string_new(o->options.hold.path);
+    g_autoptr(GString) path = g_string_new(o->options.run.hold.path);
     g_autoptr(GString) text = g_string_new(NULL);
     const struct {
         const char *name, *help;
@@ -185,44 +164,36 @@ static void once_write_metrics(const struct once *o, const zkl_once_run *run)
         if (gauges[i].ms != 0)
             metrics_append(text, labels, gauges[i].name, gauges[i].help, value);
     }
-    metrics_write(o->options.metrics_file, text->str);
-}
-
-/* Returns the state of the work at present, by the clock of this host: the servers' is not known
- * here. */
-static const char *once_state(const struct once *o, const zkl_once_run *run)
-{
-    const int64_t late_ms = o->late_ms != 0 ? o->late_ms : LATE_MS;
-    const int64_t overdue_ms = g_get_real_time() / 1000 - run->due_ms;
-
-    if (run->due_ms == 0 || overdue_ms < 0)
-        return "done";
-    return overdue_ms > late_ms ? STATE_OVERDUE : "due";
+    metrics_write(o->options.run.metrics_file, text->str);
 }
 
 /* Shows the record for --status. Returns the exit status. */
 static int once_show(const struct once *o, int64_t timeout_ms)
 {
-    const char *path = o->options.hold.path;
+    const char *path = o->options.run.hold.path;
+    const int64_t late_ms = o->options.late_ms != 0 ? o->options.late_ms : LATE_MS;
     g_autoptr(zkl_once_run) run = NULL;
     g_autoptr(GString) text = g_string_new(NULL);
 
     if (zkl_once_done(o->once, timeout_ms, &run) != 0 && zkl_last_error(NULL) != ZKL_ENOENT)
         return contenders_failed(path);
-    const char *state = run ? once_state(o, run) : "none";
-    if (o->json) {
-        contenders_run_json(text, run, state);
+    /* By the clock of this host: the servers' is not known here. */
+    const int64_t since_due_ms = run ? g_get_real_time() / 1000 - run->due_ms : 0;
+    const bool due = run && run->due_ms != 0 && since_due_ms >= 0;
+    const bool overdue = due && since_due_ms > late_ms;
+    if (o->options.json) {
+        contenders_run_json(text, run, !run ? "none" : overdue ? "overdue" : due ? "due" : "done");
     } else if (run) {
         g_autofree char *sentence = contenders_run_text(run);
         g_string_append(text, sentence);
     }
     if (text->len > 0)
         printf("%s\n", text->str);
-    if (run && o->options.metrics_file)
+    if (run && o->options.run.metrics_file)
         once_write_metrics(o, run);
     if (!run)
         return fail(STATUS_CONFLICT, "%s: no run is recorded", path);
-    if (state == STATE_OVERDUE)
+    if (overdue)
         return fail(STATUS_OVERDUE, "%s: overdue: no run is recorded since it was due", path);
     return STATUS_OK;
 }
@@ -230,7 +201,7 @@ static int once_show(const struct once *o, int64_t timeout_ms)
 /* Shows the record for --status, or deletes it for --reset. Returns the exit status. */
 static int once_look_at_record(struct once *o)
 {
-    const struct settings *settings = o->options.hold.settings;
+    const struct settings *settings = o->options.run.hold.settings;
     const int64_t timeout_ms = settings->connect_timeout_ms;
     g_autoptr(zkl_session) session = NULL;
     int status = session_open(settings, &session);
@@ -238,126 +209,35 @@ static int once_look_at_record(struct once *o)
     if (status != GO_ON)
         return status;
     if (once_make(o, session) != 0)
-        status = fail_last(o->options.hold.path);
-    else if (o->status)
+        status = fail_last(o->options.run.hold.path);
+    else if (o->options.status)
         status = once_show(o, timeout_ms);
     else
-        status = zkl_once_reset(o->once, timeout_ms) == 0 ? STATUS_OK
-                                                          : contenders_failed(o->options.hold.path);
+        status = zkl_once_reset(o->once, timeout_ms) == 0
+                     ? STATUS_OK
+                     : contenders_failed(o->options.run.hold.path);
     once_close(o);
     return status;
 }
 
-/* ---- the command line ---- */
-
-/* The options that are times, as text; NULL: not given. */
-struct once_times {
-    char *every, *slack, *late;
-};
-
-/* Returns what is wrong with the options together; NULL: nothing. */
-static const char *once_wrong_options(const struct once *o, const struct once_times *t)
-{
-    if (o->calendar && t->every)
-        return "--at and --every exclude each other";
-    if (t->every && o->period_ms == 0)
-        return "--every: must be more than 0";
-    if (t->slack && !t->every && !o->calendar)
-        return "--slack: is for --every and --at";
-    if (o->zone && !o->calendar)
-        return "--zone: is for --at";
-    if (t->late && !o->calendar && !o->status)
-        return "--late: is for --at and --status";
-    if (t->late && o->late_ms == 0)
-        return "--late: must be more than 0";
-    if (o->status && o->reset)
-        return "--status and --reset exclude each other";
-    if (o->json && !o->status)
-        return "--json: is for --status";
-    return NULL;
-}
-
-/* Parses the times. Returns GO_ON, or a status after a message. */
-static int once_parse_times(struct once *o, const struct once_times *t)
-{
-    int status = option_time("--every", t->every, &o->period_ms);
-
-    if (status == GO_ON)
-        status = option_time("--slack", t->slack, &o->slack_ms);
-    if (status == GO_ON)
-        status = option_time("--late", t->late, &o->late_ms);
-    const char *wrong = status == GO_ON ? once_wrong_options(o, t) : NULL;
-    return wrong ? fail(STATUS_USAGE, "%s", wrong) : status;
-}
-
-static int once_parse_line(struct once *o, struct settings *settings, int argc, char **argv)
-{
-    struct once_times times = {NULL, NULL, NULL};
-    const GOptionEntry entries[] = {
-        {"at", 0, 0, G_OPTION_ARG_FILENAME, &o->calendar,
-         "Run it once for each instant of a calendar: '30 2 * * *'", "FIELDS"},
-        {"zone", 0, 0, G_OPTION_ARG_FILENAME, &o->zone,
-         "The zone of these times, as Europe/Berlin (UTC)", "ZONE"},
-        {"late", 0, 0, G_OPTION_ARG_FILENAME, &times.late,
-         "How long after its instant it may begin, or is not overdue (1h)", "SECS"},
-        {"every", 0, 0, G_OPTION_ARG_FILENAME, &times.every,
-         "Run it once in each TIME: 30m, 1h, 24h", "TIME"},
-        {"slack", 0, 0, G_OPTION_ARG_FILENAME, &times.slack,
-         "How long before it is due it may run (a tenth of TIME, 5m at most), or wait (30s)",
-         "SECS"},
-        {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->options.name,
-         "Name of this contender in zkl ls, and of its run (host and process)", "NAME"},
-        {"status", 0, 0, G_OPTION_ARG_NONE, &o->status, "Show the last run, and when it is due",
-         NULL},
-        {"json", 0, 0, G_OPTION_ARG_NONE, &o->json, "With --status: as JSON", NULL},
-        {"reset", 0, 0, G_OPTION_ARG_NONE, &o->reset, "Forget the last run", NULL},
-        G_OPTION_ENTRY_NULL};
-    struct command_line line = {
-        .settings = settings,
-        .options = &o->options,
-        .verb = "once",
-        .synopsis = "once PATH [OPTION...] [--] COMMAND [ARG...] | -c STRING | --status | --reset",
-        .summary =
-            "Runs COMMAND if nobody has run it, or not in this period or for this instant, and "
-            "records its success.\nExits with the status of COMMAND; 0 if another run counts (-E).",
-        .entries = entries,
-        .conflict_status = E_NOT_GIVEN,
-    };
-    int status = command_line_begin(&line, argc, argv);
-
-    if (status == GO_ON)
-        status = command_line_operand(&line, "PATH", &o->options.hold.path);
-    if (status == GO_ON)
-        status = once_parse_times(o, &times);
-    if (status == GO_ON && (o->status || o->reset))
-        return line.argc > 1 || line.raw.shell_command
-                   ? fail(STATUS_USAGE, "--%s: runs no command", o->status ? "status" : "reset")
-                   : GO_ON;
-    o->done_status =
-        o->options.conflict_status == E_NOT_GIVEN ? STATUS_OK : o->options.conflict_status;
-    if (o->options.conflict_status == E_NOT_GIVEN)
-        o->options.conflict_status = STATUS_CONFLICT;
-    if (status == GO_ON)
-        status = command_line_check(&line);
-    return status;
-}
+/* ---- the verb ---- */
 
 int verb_once(struct settings *settings, int argc, char **argv)
 {
     struct events events;
     struct once once = {.events = &events};
     struct run run = {.settings = settings,
-                      .options = &once.options,
+                      .options = &once.options.run,
                       .events = &events,
                       .ops = &once_ops,
                       .self = &once};
-    int status = once_parse_line(&once, settings, argc, argv);
+    int status = once_options_parse(&once.options, settings, argc, argv);
 
-    if (status == GO_ON && (once.status || once.reset)) {
+    if (status == GO_ON && (once.options.status || once.options.reset)) {
         status = once_look_at_record(&once);
     } else if (status == GO_ON) {
         status = events_open(&events) ? run_under_cgroup(&run) : STATUS_INTERNAL;
     }
-    lock_options_free(&once.options);
+    lock_options_free(&once.options.run);
     return status;
 }

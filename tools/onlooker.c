@@ -31,50 +31,24 @@ static void onlooker_on_session(zkl_session *s, zkl_session_event event, int64_t
         reader_want_again(&o->reader);
 }
 
-/* Asks for a reading when the servers refuse the credentials; at once if they have done so before,
- * since that is not told again. */
-static int begin_reading(struct onlooker *o)
-{
-    if (zkl_session_on_change(o->session, onlooker_on_session, o) != 0)
-        return fail_last(o->path);
-    if (zkl_session_outage(o->session) == ZKL_OUTAGE_AUTH)
-        reader_want_again(&o->reader);
-    return GO_ON;
-}
-
-/* ---- whether somebody reads our output ---- */
-
-/* Whether our output is a pipe that is open for writing alone. Such a pipe tells whether somebody
- * reads it. */
-static bool output_is_pipe(void)
-{
-    struct stat stat;
-
-    return fstat(STDOUT_FILENO, &stat) == 0 && S_ISFIFO(stat.st_mode) &&
-           (fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY;
-}
-
-/* Returns the status of SIGPIPE if nobody reads our output any more, else GO_ON. */
-static int look_at_output(void)
-{
-    struct pollfd out = {.fd = STDOUT_FILENO};
-
-    return poll(&out, 1, 0) > 0 && out.revents & POLLERR ? STATUS_SIGNAL + SIGPIPE : GO_ON;
-}
-
 /* ---- showing changes ---- */
 
-/* Waits for an event. Returns GO_ON, or a status to end with. */
+/* Waits for an event. Returns GO_ON, or a status to end with: that of SIGPIPE if nobody reads our
+ * output any more. */
 static int wait_for_more(struct onlooker *o)
 {
+    struct pollfd out = {.fd = STDOUT_FILENO};
     int signo, status = GO_ON;
 
-    events_wait(o->events);
-    if (o->ops->heed)
-        status = o->ops->heed(o);
-    else if ((signo = events_asked_to_end(o->events)) != 0)
+    if (o->ops->on_event) {
+        events_wait(o->events);
+        status = o->ops->on_event(o);
+    } else if ((signo = events_wait_at_most(o->events, -1)) != 0) {
         status = STATUS_SIGNAL + signo;
-    return status == GO_ON && o->prints ? look_at_output() : status;
+    }
+    if (status == GO_ON && o->prints && poll(&out, 1, 0) > 0 && out.revents & POLLERR)
+        status = STATUS_SIGNAL + SIGPIPE;
+    return status;
 }
 
 /* Shows changes until something ends that. It looks before it waits: what came while we were
@@ -82,9 +56,12 @@ static int wait_for_more(struct onlooker *o)
 static int onlooker_look_on(struct onlooker *o)
 {
     struct reading *newest = NULL;
+    struct stat stat;
     int status = GO_ON;
 
-    if (o->prints && output_is_pipe())
+    /* A pipe that is open for writing alone tells whether somebody reads it. */
+    if (o->prints && fstat(STDOUT_FILENO, &stat) == 0 && S_ISFIFO(stat.st_mode) &&
+        (fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY)
         events_add(o->events, STDOUT_FILENO);
     while (status == GO_ON) {
         newest = reader_take(&o->reader);
@@ -122,8 +99,10 @@ int onlooker_run(struct onlooker *o)
         status = session_connect(o->settings, &o->session, ZKL_FOREVER, o->events);
     if (status == GO_ON)
         status = o->ops->begin(o);
-    if (status == GO_ON)
-        status = begin_reading(o);
+    if (status == GO_ON && zkl_session_on_change(o->session, onlooker_on_session, o) != 0)
+        status = fail_last(o->path);
+    if (status == GO_ON && zkl_session_outage(o->session) == ZKL_OUTAGE_AUTH)
+        reader_want_again(&o->reader); /* a refusal before this is not told again */
     if (status == GO_ON)
         status = onlooker_look_on(o);
     reader_stop(&o->reader);

@@ -26,8 +26,9 @@ struct onlooker_ops {
     /* Shows newest, and frees it; NULL: there is no new reading. */
     int (*see)(struct onlooker *o, struct reading *newest);
 
-    /* Takes the signals. NULL: those that ask us to end do end us. */
-    int (*heed)(struct onlooker *o);
+    /* Handles the signals that have come, and all else that is waited for. NULL: the signals that
+     * ask us to end do end us. */
+    int (*on_event)(struct onlooker *o);
     void (*end)(struct onlooker *o); /* before the last message; may be NULL */
     reader_fn read;                  /* on the reader's thread */
 };

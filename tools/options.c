@@ -10,7 +10,7 @@
 #define TIMEOUT_LEAST_MS 401
 #define TIMEOUT_MOST_MS 1000000000
 /* The most without a unit: a user who writes more means milliseconds. */
-#define TIMEOUT_BARE_MOST_MS 300000
+#define TIMEOUT_UNITLESS_MOST_MS 300000
 
 /* ---- the words of a command line, by tables of options ---- */
 
@@ -27,42 +27,36 @@ static const GOptionEntry *arguments_find(const GOptionEntry *const *tables, con
     return NULL;
 }
 
-static int take_number(int *ret, const char *option, const char *text)
-{
-    gint64 number;
-
-    if (!g_ascii_string_to_signed(text, 10, G_MININT, G_MAXINT, &number, NULL))
-        return fail(STATUS_USAGE, "%s: not a whole number: %s", option, text);
-    *ret = (int)number;
-    return GO_ON;
-}
-
-/* Appends value to a list that NULL ends. */
-static int append_to_list(char ***list, char *value)
-{
-    const guint count = *list ? g_strv_length(*list) : 0;
-
-    *list = g_renew(char *, *list, count + 2);
-    (*list)[count] = value;
-    (*list)[count + 1] = NULL;
-    return GO_ON;
-}
-
 /* Stores the value of an option. value NULL: the user has given none, which is refused. */
 static int take_value(const GOptionEntry *entry, const char *option, char *value)
 {
+    char ***list = entry->arg_data;
+    gint64 number;
+
     if (!value)
         return fail(STATUS_USAGE, "%s: needs a value", option);
-    if (entry->arg == G_OPTION_ARG_CALLBACK)
+    switch (entry->arg) {
+    case G_OPTION_ARG_CALLBACK:
         return ((GOptionArgFunc)entry->arg_data)(option, value, NULL, NULL) ? GO_ON : STATUS_USAGE;
-    if (entry->arg == G_OPTION_ARG_INT)
-        return take_number(entry->arg_data, option, value);
-    if (entry->arg == G_OPTION_ARG_FILENAME_ARRAY)
-        return append_to_list(entry->arg_data, value);
-    if (entry->arg == G_OPTION_ARG_INT64)
+    case G_OPTION_ARG_INT:
+        if (!g_ascii_string_to_signed(value, 10, G_MININT, G_MAXINT, &number, NULL))
+            return fail(STATUS_USAGE, "%s: not a whole number: %s", option, value);
+        *(int *)entry->arg_data = (int)number;
+        return GO_ON;
+    case G_OPTION_ARG_FILENAME_ARRAY: {
+        const guint count = *list ? g_strv_length(*list) : 0;
+
+        *list = g_renew(char *, *list, count + 2);
+        (*list)[count] = value;
+        (*list)[count + 1] = NULL;
+        return GO_ON;
+    }
+    case G_OPTION_ARG_INT64:
         return option_time(option, value, entry->arg_data);
-    *(char **)entry->arg_data = value;
-    return GO_ON;
+    default:
+        *(char **)entry->arg_data = value;
+        return GO_ON;
+    }
 }
 
 static int set_flag(const GOptionEntry *entry)
@@ -172,7 +166,7 @@ static int take_session_timeout(struct settings *settings, const char *text)
 
     if (option_time("--session-timeout", text, &ms) != GO_ON)
         return STATUS_USAGE;
-    if (ms > TIMEOUT_BARE_MOST_MS && !g_ascii_isalpha(text[strlen(text) - 1]))
+    if (ms > TIMEOUT_UNITLESS_MOST_MS && !g_ascii_isalpha(text[strlen(text) - 1]))
         return fail(STATUS_USAGE,
                     "--session-timeout %s: a number counts seconds now; write %sms or %ss", text,
                     text, text);
@@ -228,13 +222,15 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
                                                         : status;
 }
 
-/* Parses one operand, or two if second names the second one, and the options before and after each.
- */
-static int parse_operands(struct settings *settings, const GOptionEntry *const *tables,
-                          const char *synopsis, const char *summary, int argc, char **argv,
-                          const char **operands, const char *second)
+int options_parse_path(struct settings *settings, const GOptionEntry *entries, const char *summary,
+                       int argc, char **argv, const char **ret, const char *second,
+                       const char **ret_second)
 {
+    const GOptionEntry *const tables[] = {entries, NULL};
+    const char *operands[2] = {NULL, NULL};
     const char *verb = argv[0];
+    g_autofree char *more = second ? g_strdup_printf("[%s] ", second) : g_strdup("");
+    g_autofree char *synopsis = g_strdup_printf("%s PATH %s[OPTION...]", verb, more);
     int status = options_parse(settings, tables, synopsis, summary, &argc, &argv);
 
     if (status == GO_ON && argc < 2)
@@ -248,19 +244,6 @@ static int parse_operands(struct settings *settings, const GOptionEntry *const *
     if (status == GO_ON && argc > 1)
         status =
             fail(STATUS_USAGE, "%s: only one %s can be given", argv[1], second ? second : "PATH");
-    return status;
-}
-
-int options_parse_path(struct settings *settings, const GOptionEntry *entries, const char *summary,
-                       int argc, char **argv, const char **ret, const char *second,
-                       const char **ret_second)
-{
-    const GOptionEntry *const tables[] = {entries, NULL};
-    const char *operands[2] = {NULL, NULL};
-    g_autofree char *more = second ? g_strdup_printf("[%s] ", second) : g_strdup("");
-    g_autofree char *synopsis = g_strdup_printf("%s PATH %s[OPTION...]", argv[0], more);
-    int status = parse_operands(settings, tables, synopsis, summary, argc, argv, operands, second);
-
     *ret = operands[0];
     if (second)
         *ret_second = operands[1];
@@ -286,4 +269,20 @@ int option_count(const char *option, const char *text, int *ret)
         return fail(STATUS_USAGE, "%s: must be a number of 1 or more, not %s", option, text);
     *ret = (int)count;
     return GO_ON;
+}
+
+int option_word(const char *option, const char *text, const char *const *names, int *ret)
+{
+    g_autoptr(GString) all = g_string_new(NULL);
+
+    if (!text)
+        return GO_ON;
+    for (int i = 0; names[i]; i++) {
+        if (strcmp(names[i], text) == 0) {
+            *ret = i;
+            return GO_ON;
+        }
+        g_string_append_printf(all, "%s%s", i == 0 ? "" : names[i + 1] ? ", " : " or ", names[i]);
+    }
+    return fail(STATUS_USAGE, "%s: must be %s, not %s", option, all->str, text);
 }

@@ -10,16 +10,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* Closes all files: somebody may wait for the end of any of them. */
-static void close_files(void)
-{
-    const int nothing = open("/dev/null", O_RDWR);
-
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        dup2(nothing, fd);
-    close_range(STDERR_FILENO + 1, ~0U, 0);
-}
-
 void orphan_end_session(const struct settings *settings, const zkl_session_claim *claim)
 {
     zkl_session_options options = connect_options(settings);
@@ -30,8 +20,12 @@ void orphan_end_session(const struct settings *settings, const zkl_session_claim
         priority_give_back();
         closing_detach(outside);
         sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL); /* a service manager may wish it to end */
-        close_files();
+        sigprocmask(SIG_SETMASK, &none, NULL); /* so that a service manager can end this process */
+        /* Somebody may wait for the end of any file of ours. */
+        const int nothing = open("/dev/null", O_RDWR);
+        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+            dup2(nothing, fd);
+        close_range(STDERR_FILENO + 1, ~0U, 0);
         const GArray *credentials = credentials_shared();
         options.credentials = (const zkl_credential *)(const void *)credentials->data;
         options.credential_count = credentials->len;

@@ -1,5 +1,5 @@
-/* The functions of the header take the lock; the static ones that get a reader have it held, except
- * reader_run(), which takes it, and read_once(). */
+/* The functions of the header take the lock, and so does reader_run(), but for the time of a
+ * reading. */
 #include "reader.h"
 #include "worker.h"
 
@@ -19,44 +19,13 @@ void reading_unref(struct reading *r)
         g_atomic_rc_box_release_full(r, reading_clear);
 }
 
-/* Reads once; the lock is not held. */
-static struct reading *read_once(struct reader *r, size_t most)
-{
-    struct reading *reading = g_atomic_rc_box_new0(struct reading);
-
-    if (r->read(&reading->queue, r, most) != 0)
-        zkl_last_error(&reading->error);
-    reading->time_ms = g_get_real_time() / 1000;
-    return reading;
-}
-
-/* Hands a reading to the main thread. */
-static void reader_publish(struct reader *r, struct reading *reading)
-{
-    reading_unref(r->newest);
-    r->newest = g_atomic_rc_box_acquire(reading);
-    reading_unref(r->before);
-    r->before = reading;
-    events_wake(r->events);
-}
-
-/* Waits for the time of the pause, or for the end of the reader. */
-static void reader_rest(struct reader *r)
-{
-    const struct timespec until = worker_after_ms(PAUSE_MS);
-
-    while (!r->over && worker_await(&r->changed, &r->lock, &until))
-        continue;
-}
-
 static void *reader_run(void *data)
 {
     struct reader *r = data;
-    struct reading *reading;
 
     pthread_mutex_lock(&r->lock);
     while (!r->over) {
-        size_t most = r->most;
+        const size_t most = r->most;
 
         if (!r->wanted) {
             pthread_cond_wait(&r->changed, &r->lock);
@@ -64,10 +33,19 @@ static void *reader_run(void *data)
         }
         r->wanted = false;
         pthread_mutex_unlock(&r->lock);
-        reading = read_once(r, most);
+        struct reading *reading = g_atomic_rc_box_new0(struct reading);
+        if (r->read(&reading->queue, r, most) != 0)
+            zkl_last_error(&reading->error);
+        reading->time_ms = g_get_real_time() / 1000;
         pthread_mutex_lock(&r->lock);
-        reader_publish(r, reading);
-        reader_rest(r);
+        reading_unref(r->newest);
+        r->newest = g_atomic_rc_box_acquire(reading);
+        reading_unref(r->before);
+        r->before = reading;
+        events_wake(r->events);
+        const struct timespec until = worker_after_ms(PAUSE_MS);
+        while (!r->over && worker_await(&r->changed, &r->lock, &until))
+            continue;
     }
     pthread_mutex_unlock(&r->lock);
     return NULL;
@@ -81,7 +59,7 @@ int reader_start(struct reader *r)
     return err == 0 ? GO_ON : fail(STATUS_INTERNAL, "cannot start a thread: %s", g_strerror(err));
 }
 
-/* Wakes the thread for another reading. */
+/* Wakes the thread for another reading. The caller holds the lock. */
 static void reader_wake(struct reader *r)
 {
     r->wanted = true;

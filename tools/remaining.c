@@ -34,28 +34,21 @@ static bool end_this_within(int64_t ms)
            setitimer(ITIMER_REAL, &timer, NULL) == 0;
 }
 
-/* Finds the deadline of the command that this process belongs to. Returns GO_ON, or a status after
- * a message. */
-static int find_deadline(const struct deadline **ret)
+/* Looks how much is left for the command that this process belongs to, and runs the command that is
+ * given or writes the time. Returns the exit status. */
+static int remaining_run(const struct remaining *r)
 {
     const char *where = g_getenv(DEADLINE_VARIABLE);
+    const char *token = g_getenv("ZKL_TOKEN"), *session = g_getenv("ZKL_SESSION");
+    const bool runs = r->argv[0];
 
     if (!where)
         return fail(STATUS_USAGE,
                     "no lock to ask for: " DEADLINE_VARIABLE " is not set, so no zkl runs this");
-    *ret = deadline_open(where);
-    if (!*ret)
+    const struct deadline *d = deadline_open(where);
+    if (!d)
         return fail(errno == EACCES || errno == EPERM ? STATUS_NOPERM : STATUS_LOST,
                     "%s: the deadline cannot be read: %s", where, g_strerror(errno));
-    return GO_ON;
-}
-
-/* Looks how much is left, and runs the command or writes the time. Returns the exit status. */
-static int remaining_run(const struct remaining *r, const struct deadline *d)
-{
-    const char *token = g_getenv("ZKL_TOKEN"), *session = g_getenv("ZKL_SESSION");
-    const bool runs = r->argv[0];
-
     /* The timer is set before the look, so that it ends the command no later than that allows. */
     if (runs && !end_this_within(r->within_ms))
         return fail(STATUS_INTERNAL, "cannot set a timer: %s", g_strerror(errno));
@@ -76,7 +69,6 @@ static int remaining_run(const struct remaining *r, const struct deadline *d)
 int verb_remaining(struct settings *settings, int argc, char **argv)
 {
     struct remaining r = {.within_ms = 1000};
-    const struct deadline *deadline = NULL;
     const GOptionEntry entries[] = {
         {"least", 0, 0, G_OPTION_ARG_INT64, &r.least_ms,
          "Fail unless SECS remain when COMMAND has ended (0)", "SECS"},
@@ -91,8 +83,6 @@ int verb_remaining(struct settings *settings, int argc, char **argv)
 
     if (status == GO_ON && r.within_ms == 0)
         status = fail(STATUS_USAGE, "--within: must be more than 0 seconds: 0");
-    if (status == GO_ON)
-        status = find_deadline(&deadline);
     r.argv = argv + 1;
-    return status == GO_ON ? remaining_run(&r, deadline) : status;
+    return status == GO_ON ? remaining_run(&r) : status;
 }

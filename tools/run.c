@@ -62,26 +62,20 @@ static int say_held(const struct run *t, const char *path, const char *what, con
     return t->options->conflict_status;
 }
 
-static int say_not_in_time(const struct run *t, const char *path)
-{
-    g_autofree char *what =
-        g_strdup_printf("not acquired within %g s", (double)t->options->wait_ms / 1000);
-
-    return say_held(t, path, what, "; held by ");
-}
-
 /* Says why the attempt has brought no grant. Returns the exit status. */
 static int fail_not_acquired(const struct run *t)
 {
     const zkl_error *error = &t->attempt.error;
     const struct lock_options *o = t->options;
     const char *path = o->hold.others ? error->path : o->hold.path;
+    g_autofree char *what = NULL;
 
     switch (error->code) {
     case ZKL_EBUSY:
         return say_held(t, path, "held by somebody else", ": ");
     case ZKL_ETIMEDOUT:
-        return say_not_in_time(t, path);
+        what = g_strdup_printf("not acquired within %g s", (double)o->wait_ms / 1000);
+        return say_held(t, path, what, "; held by ");
     case ZKL_EHOST:
     case ZKL_EUNREACHABLE: /* there was a session before, so the lock was not acquired in time */
         return fail(o->conflict_status, "%s: not acquired in time: %s", path,
@@ -105,15 +99,13 @@ static int await_grant(struct run *t)
 
     waiting_begin(&waiting, t);
     while (signo == 0 && !atomic_load(&t->attempt.done)) {
-        const int64_t due = waiting_due_ms(&waiting);
+        int64_t due = waiting_due_ms(&waiting);
 
         if (t->ops->look)
             t->ops->look(t->self);
-        if (t->ops->look || due >= 0)
-            events_arm(t->events,
-                       t->ops->look && (due < 0 || due > LOOK_EVERY_MS) ? LOOK_EVERY_MS : due);
-        events_wait(t->events);
-        signo = events_asked_to_end(t->events);
+        if (t->ops->look && (due < 0 || due > LOOK_EVERY_MS))
+            due = LOOK_EVERY_MS;
+        signo = events_wait_at_most(t->events, due);
         if (signo == 0 && !atomic_load(&t->attempt.done))
             waiting_look(&waiting);
     }
@@ -139,8 +131,6 @@ static int acquire_grant(struct run *t)
         t->ops->give_up(t->self);
         while (events_until(t->events, &a->done) != 0)
             continue; /* the end comes soon, server or not */
-    }
-    if (signo != 0) {
         zkl_grant_release(a->grant);
         return STATUS_SIGNAL + signo;
     }

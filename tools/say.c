@@ -85,18 +85,6 @@ void write_without_waiting(int fd, const GString *line, int patience_ms)
     }
 }
 
-/* Writes a line to stderr. A descriptor that takes nothing more is no reason to fail: there is
- * nowhere left to say so. Nor may a reader that has stopped reading keep us from ending the command
- * when its lock ends. */
-static void write_line(const char *text)
-{
-    g_autoptr(GString) line = g_string_new("zkl: ");
-
-    append_visible(line, text);
-    g_string_append_c(line, '\n');
-    write_without_waiting(STDERR_FILENO, line, say_patience_ms);
-}
-
 void say_without_waiting(void)
 {
     say_patience_ms = 0;
@@ -104,11 +92,17 @@ void say_without_waiting(void)
 
 static void say_va(const char *format, va_list args) G_GNUC_PRINTF(1, 0);
 
+/* Writes a line to stderr. A descriptor that takes nothing more is no reason to fail: there is
+ * nowhere left to say so. Nor may a reader that has stopped reading prevent us from ending the
+ * command when its lock ends. */
 static void say_va(const char *format, va_list args)
 {
     g_autofree char *text = g_strdup_vprintf(format, args);
+    g_autoptr(GString) line = g_string_new("zkl: ");
 
-    write_line(text);
+    append_visible(line, text);
+    g_string_append_c(line, '\n');
+    write_without_waiting(STDERR_FILENO, line, say_patience_ms);
 }
 
 void say(const char *format, ...)

@@ -84,7 +84,7 @@ void shard_read_queue(struct shard *s)
     events_wake(s->host->events);
 }
 
-/* ---- the way to the lock ---- */
+/* ---- acquiring the lock ---- */
 
 /* Ends the attempt, so that the shard is ready for another one. failed: it has ended by itself, not
  * because we ended it. */
@@ -115,20 +115,6 @@ static void see_refusal(struct shard *s, const zkl_error *error)
     if (!ours)
         s->status = fail_once(error, shard_path(s), &s->trouble);
     end_attempt(s, !ours);
-}
-
-static void seek_lock(struct shard *s)
-{
-    zkl_error error = {0};
-
-    atomic_store(&s->wanted, false);
-    atomic_store(&s->revoked, false);
-    atomic_store(&s->attempt.done, false);
-    s->phase = SHARD_ASKING;
-    if (zkl_mutex_lock_async(s->mutex, ZKL_FOREVER, attempt_end, &s->attempt, &s->op) == 0)
-        return;
-    zkl_last_error(&error);
-    see_refusal(s, &error);
 }
 
 /* Gives the lock back before a command has begun. failed: as in end_attempt(). */
@@ -176,17 +162,6 @@ static void say_guardless(struct shard *s, int error)
     s->guardless = error;
 }
 
-/* The zygote was not told to fork a guard; errno says why. Gives the shard back, which would be
- * held and not worked on without a guard. */
-static void see_guardless(struct shard *s)
-{
-    if (errno == EAGAIN)
-        return; /* the zygote is busy: this is tried again */
-    say_guardless(s, errno);
-    s->status = STATUS_INTERNAL;
-    release_at_once(s, true);
-}
-
 /* Has a guard forked for the grant, or gives the lock back. */
 static void prepare_guard(struct shard *s)
 {
@@ -197,7 +172,12 @@ static void prepare_guard(struct shard *s)
         return;
     }
     if (!zygote_fork(&s->host->zygote, s->number, &s->guard)) {
-        see_guardless(s);
+        if (errno == EAGAIN)
+            return; /* the zygote is busy: this is tried again */
+        /* Without a guard the shard would be held and not worked on. */
+        say_guardless(s, errno);
+        s->status = STATUS_INTERNAL;
+        release_at_once(s, true);
         return;
     }
     hold_fit(o, s->host->options->run.hold.grace_ms, zkl_session_timeout_ms(s->host->session));
@@ -295,16 +275,6 @@ static bool begin_on_lost(struct shard *s)
     return true;
 }
 
-/* Whether the command has ended by itself, or could not begin because the system had no process for
- * it. In the second case the guard may have been told to run it. */
-static bool has_failed(const struct shard *s)
-{
-    const bool begun = atomic_load(&s->guard.termination.shared->begun);
-
-    return s->cause == CAUSE_ENDED ||
-           (!begun && (s->cause == CAUSE_NONE || s->cause == CAUSE_GUARD));
-}
-
 /* Ends the attempt once the guard has ended and nothing of its tree is left. */
 static void see_cleared(struct shard *s)
 {
@@ -313,11 +283,16 @@ static void see_cleared(struct shard *s)
     guard_look(&s->guard, s->host->events);
     if (!zygote_cleared(&s->host->zygote, s->number) || begin_on_lost(s))
         return;
-    if (atomic_load(&shared->fork_error) != 0 && !atomic_load(&shared->begun))
+    const bool begun = atomic_load(&shared->begun);
+    const int error = atomic_load(&shared->fork_error);
+    if (error != 0 && !begun)
         s->cause = CAUSE_NONE;
-    say_guardless(s, atomic_load(&shared->fork_error));
+    say_guardless(s, error);
     zygote_forget(&s->host->zygote, s->number, &s->guard);
-    end_attempt(s, has_failed(s));
+    /* The command has ended by itself; or the system had no process for it, though the guard may
+     * have been told to run it. */
+    end_attempt(s, s->cause == CAUSE_ENDED ||
+                       (!begun && (s->cause == CAUSE_NONE || s->cause == CAUSE_GUARD)));
 }
 
 /* ---- what the plan says ---- */
@@ -344,11 +319,20 @@ static void stop_command(struct shard *s, int signo)
 }
 
 /* Does what the plan says. */
-static void act_on(struct shard *s, enum shard_act what)
+static void act_on_plan(struct shard *s, enum shard_act what)
 {
+    zkl_error error = {0};
+
     switch (what) {
     case SHARD_SEEK:
-        seek_lock(s);
+        atomic_store(&s->wanted, false);
+        atomic_store(&s->revoked, false);
+        atomic_store(&s->attempt.done, false);
+        s->phase = SHARD_ASKING;
+        if (zkl_mutex_lock_async(s->mutex, ZKL_FOREVER, attempt_end, &s->attempt, &s->op) != 0) {
+            zkl_last_error(&error);
+            see_refusal(s, &error);
+        }
         break;
     case SHARD_LOOK:
         atomic_store(&s->look_due, true);
@@ -364,20 +348,6 @@ static void act_on(struct shard *s, enum shard_act what)
     default:
         break;
     }
-}
-
-static void see_what_has_come(struct shard *s)
-{
-    if (s->phase == SHARD_ASKING)
-        see_answer(s);
-    if (s->phase == SHARD_GRANTED)
-        prepare_guard(s);
-    if (s->phase == SHARD_READY)
-        begin_command(s);
-    if (s->phase == SHARD_RUNNING)
-        watch_command(s);
-    if (s->phase == SHARD_CLEARING)
-        see_cleared(s);
 }
 
 /* Returns in how many ms the shard is to be looked at, whatever the plan says. */
@@ -399,14 +369,24 @@ int64_t shard_look(struct shard *s, const struct shard_facts *of_host)
     struct shard_facts facts = *of_host;
     int64_t due;
 
-    see_what_has_come(s);
+    /* The shard may pass through several phases now. */
+    if (s->phase == SHARD_ASKING)
+        see_answer(s);
+    if (s->phase == SHARD_GRANTED)
+        prepare_guard(s);
+    if (s->phase == SHARD_READY)
+        begin_command(s);
+    if (s->phase == SHARD_RUNNING)
+        watch_command(s);
+    if (s->phase == SHARD_CLEARING)
+        see_cleared(s);
     const bool held = s->plan.held_at != 0;
     facts.granted = s->phase >= SHARD_GRANTED;
     facts.wanted = atomic_load(&s->wanted);
     facts.revoked = atomic_load(&s->revoked);
     facts.waits = atomic_load(&s->waits);
     facts.looked_at = atomic_load(&s->looked_at);
-    act_on(s, shard_step(&s->plan, &facts, &due));
+    act_on_plan(s, shard_step(&s->plan, &facts, &due));
     if (!held && s->plan.held_at != 0)
         status_line(s->host->options->run.hold.status_fd, "held %d %" G_GUINT64_FORMAT, s->number,
                     (guint64)s->guard.token);

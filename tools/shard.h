@@ -9,7 +9,7 @@
 #include "run.h"
 #include "shards_options.h"
 
-/* What all shards of a host have in common. */
+/* The things that all shards of a host have in common. */
 struct host_common {
     const struct settings *settings;
     const struct shards_options *options;
@@ -61,9 +61,11 @@ struct shard {
 void shard_init(struct shard *s, struct host_common *host, int number);
 const char *shard_path(const struct shard *s);
 
-/* The first makes the lock in a session that has just been opened. It returns GO_ON, or a status
- * after a message. The second frees the lock after the session's close. */
+/* Makes the lock in a session that has just been opened. Returns GO_ON, or a status after a
+ * message. */
 int shard_open(struct shard *s);
+
+/* Frees the lock after the session's close. */
 void shard_close(struct shard *s);
 
 /* Takes what has happened, and does what the plan then says. facts: those that all shards of the

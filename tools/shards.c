@@ -122,12 +122,18 @@ static void compare_counts(struct shards_member *m, const zkl_member_info *other
     g_hash_table_insert(m->others, g_strdup(other->id), GUINT_TO_POINTER(share.count));
 }
 
-/* Takes the present members, and finds out which shards are ours. The caller holds the lock. */
-static void take_view(struct shards_member *m, const zkl_members *all)
+/* Takes the present members, and finds out which shards are ours. */
+static void on_view(zkl_members_event event, const zkl_member_info *member, const zkl_members *all,
+                    void *data)
 {
+    struct shards_member *m = data;
     const struct shards_options *o = m->host->options;
-    g_autofree const zkl_member_info **owners = g_new0(const zkl_member_info *, (gsize)o->count);
 
+    (void)member;
+    if (event != ZKL_MEMBERS_ALL)
+        return;
+    g_autofree const zkl_member_info **owners = g_new0(const zkl_member_info *, (gsize)o->count);
+    pthread_mutex_lock(&m->lock);
     m->seen = 0;
     for (size_t i = 0; i < zkl_members_count(all); i++) {
         const zkl_member_info *one = zkl_members_get(all, i);
@@ -142,18 +148,6 @@ static void take_view(struct shards_member *m, const zkl_members *all)
         m->owned[k] = owners[k] && strcmp(owners[k]->id, o->id) == 0;
     m->denied[TO_SEE].code = 0;
     compare_tokens(m);
-}
-
-static void on_view(zkl_members_event event, const zkl_member_info *member, const zkl_members *all,
-                    void *data)
-{
-    struct shards_member *m = data;
-
-    (void)member;
-    if (event != ZKL_MEMBERS_ALL)
-        return;
-    pthread_mutex_lock(&m->lock);
-    take_view(m, all);
     pthread_mutex_unlock(&m->lock);
     events_wake(m->host->events);
 }
@@ -199,45 +193,6 @@ static int shards_member_join(struct shards_member *m)
     return fail_last(m->group);
 }
 
-/* Leaves the group. After this call others may see us gone. */
-static void shards_member_leave(struct shards_member *m)
-{
-    if (m->member)
-        leave_group(m->member);
-}
-
-/* Frees what the host has as a member. Call it after the session's close. */
-static void shards_member_close(struct shards_member *m)
-{
-    zkl_watch_free(m->observer);
-    zkl_member_free(m->member);
-    m->observer = NULL;
-    m->member = NULL;
-    m->seen = m->joined = 0;
-    compare_tokens(m);
-    for (int i = TO_JOIN; i <= TO_SEE; i++)
-        m->denied[i].code = 0;
-}
-
-/* Fills in the facts of the membership that all shards have in common. */
-static void shards_member_facts(struct shards_member *m, struct shard_facts *ret)
-{
-    ret->member_until = ret->now + (m->member ? membership_ms(m->member) : 0);
-    pthread_mutex_lock(&m->lock);
-    ret->confirmed = atomic_load(&m->is_in);
-    ret->confirmed_since = m->is_in_since;
-    pthread_mutex_unlock(&m->lock);
-}
-
-/* Whether shard k is ours by the last view. */
-static bool shards_member_owns(struct shards_member *m, int k)
-{
-    pthread_mutex_lock(&m->lock);
-    const bool owned = m->owned[k];
-    pthread_mutex_unlock(&m->lock);
-    return owned;
-}
-
 /* Tries to read the members, to see whether that is possible. Runs on the reader's thread. */
 static void shards_member_read(struct shards_member *m)
 {
@@ -253,28 +208,6 @@ static void shards_member_read(struct shards_member *m)
         set_denied(m, TO_SEE, &error);
     atomic_store(&m->doubt, code != 0 && code != ZKL_ENOENT);
     events_wake(m->host->events);
-}
-
-/* Stores in *ret_error why the host cannot join or see the members; code 0: it can do both.
- * *ret_last: the reason does not pass, by failure_passes(). */
-static void shards_member_denied(struct shards_member *m, int64_t bearable_ms, zkl_error *ret_error,
-                                 bool *ret_last)
-{
-    const int64_t now = now_ms();
-
-    *ret_error = (zkl_error){0};
-    *ret_last = false;
-    pthread_mutex_lock(&m->lock);
-    for (int i = TO_JOIN; i <= TO_SEE && !*ret_last; i++) {
-        if (m->denied[i].code == 0) {
-            m->denied_since[i] = 0;
-            continue;
-        }
-        *ret_error = m->denied[i];
-        *ret_last = !failure_passes(failure_status(ret_error->code), atomic_load(&m->was_in),
-                                    &m->denied_since[i], now, bearable_ms);
-    }
-    pthread_mutex_unlock(&m->lock);
 }
 
 /* ---- the host ---- */
@@ -304,32 +237,24 @@ struct host {
 
 /* ---- on other threads ---- */
 
-/* Returns the shard to whose lock the node belongs; NULL: there is none. */
-static struct shard *find_shard(const struct host *h, const char *node)
-{
-    const struct shards_options *o = h->common.options;
-
-    for (int k = 0; node && k < o->count; k++) {
-        const size_t length = strlen(shard_path(&h->shards[k]));
-
-        if (strncmp(node, shard_path(&h->shards[k]), length) == 0 && node[length] == '/')
-            return &h->shards[k];
-    }
-    return NULL;
-}
-
-/* Takes what the library logs: a watch or a delete may have failed. */
+/* Takes what the library logs: a watch may have failed, or the delete of a node of a shard's lock.
+ */
 static void host_on_log(const zkl_log_record *record, void *data)
 {
     struct host *h = data;
-    struct shard *s;
+    const char *refused = strcmp(record->event, "delete-refused") == 0 ? record->path : NULL;
 
     if (h->common.settings->verbose)
         say("%s", record->text);
     if (strcmp(record->event, "watch-failed") == 0)
         atomic_store(&h->member.doubt, true);
-    if (strcmp(record->event, "delete-refused") == 0 && (s = find_shard(h, record->path)))
-        atomic_store(&s->stuck, true);
+    for (int k = 0; refused && k < h->common.options->count; k++) {
+        const char *path = shard_path(&h->shards[k]);
+        const size_t length = strlen(path);
+
+        if (strncmp(refused, path, length) == 0 && refused[length] == '/')
+            atomic_store(&h->shards[k].stuck, true);
+    }
     events_wake(h->common.events);
 }
 
@@ -361,15 +286,6 @@ static int read_what_is_in_doubt(zkl_queue **ret, struct reader *r, size_t most)
 
 /* ---- a session ---- */
 
-static int open_shards(struct host *h)
-{
-    int status = GO_ON;
-
-    for (int k = 0; k < h->common.options->count && status == GO_ON; k++)
-        status = shard_open(&h->shards[k]);
-    return status;
-}
-
 /* Waits for the session, and joins the group. Returns GO_ON, or a status after a message. */
 static int connect_host(struct host *h)
 {
@@ -390,8 +306,11 @@ static int connect_host(struct host *h)
     return status;
 }
 
+/* Closes the session, and then frees what the host had in it. */
 static void close_host_session(struct host *h)
 {
+    struct shards_member *m = &h->member;
+
     reader_stop(&h->reader);
     metrics_end(h->metrics, h->status);
     h->metrics = NULL;
@@ -400,7 +319,14 @@ static void close_host_session(struct host *h)
     else
         closing_close(h->common.session, CLOSING_PATIENCE_MS);
     reader_join(&h->reader);
-    shards_member_close(&h->member);
+    zkl_watch_free(m->observer);
+    zkl_member_free(m->member);
+    m->observer = NULL;
+    m->member = NULL;
+    m->seen = m->joined = 0;
+    compare_tokens(m); /* without the lock: no callback comes any more */
+    for (int i = TO_JOIN; i <= TO_SEE; i++)
+        m->denied[i].code = 0;
     for (int k = 0; k < h->common.options->count; k++)
         shard_close(&h->shards[k]);
     h->common.session = NULL;
@@ -424,7 +350,8 @@ static int open_session(struct host *h)
         zkl_session_close(h->common.session);
         return status;
     }
-    status = open_shards(h);
+    for (int k = 0; k < h->common.options->count && status == GO_ON; k++)
+        status = shard_open(&h->shards[k]);
     if (status == GO_ON)
         status = connect_host(h);
     if (status == GO_ON)
@@ -443,7 +370,8 @@ static void end_host_session(struct host *h)
     if (h->ending)
         return;
     h->ending = true;
-    shards_member_leave(&h->member);
+    if (h->member.member)
+        leave_group(h->member.member);
 }
 
 /* Begins to end the host, with that status. */
@@ -504,19 +432,31 @@ static void look_at_credentials(struct host *h)
     end_host_session(h);
 }
 
-/* Says why the host cannot be a member, and ends the host if that lasts. */
+/* Says why the host cannot join or see the members, and ends the host if the reason does not pass,
+ * by failure_passes(). */
 static void look_at_denials(struct host *h)
 {
-    zkl_error error;
-    bool last;
-    int status;
+    const int64_t now = now_ms();
+    struct shards_member *m = &h->member;
+    zkl_error error = {0};
+    bool last = false;
 
-    shards_member_denied(&h->member, h->common.settings->session_timeout_ms, &error, &last);
+    pthread_mutex_lock(&m->lock);
+    for (int i = TO_JOIN; i <= TO_SEE && !last; i++) {
+        if (m->denied[i].code == 0) {
+            m->denied_since[i] = 0;
+            continue;
+        }
+        error = m->denied[i];
+        last = !failure_passes(failure_status(error.code), atomic_load(&m->was_in),
+                               &m->denied_since[i], now, h->common.settings->session_timeout_ms);
+    }
+    pthread_mutex_unlock(&m->lock);
     if (error.code == 0)
         h->denied = 0;
     if (error.code == 0 || h->status != GO_ON)
         return;
-    status = fail_once(&error, h->member.group, &h->denied);
+    const int status = fail_once(&error, m->group, &h->denied);
     if (last)
         end_host(h, status);
 }
@@ -564,21 +504,11 @@ static int64_t look_at_trouble(struct host *h)
 
 /* ---- the whole ---- */
 
-/* Tells the zygote which session is ours, if that has changed. */
-static void claim_session(struct host *h)
-{
-    const int64_t id = zkl_session_id(h->common.session);
-
-    if (id == h->claimed)
-        return;
-    zygote_claim(&h->common.zygote, h->common.session);
-    h->claimed = id;
-}
-
 /* Looks at each shard. Returns when it is to be called again, by now_ms(). */
 static int64_t look_at_shards(struct host *h)
 {
     const struct shards_options *o = h->common.options;
+    struct shards_member *m = &h->member;
     struct shard_facts facts = {
         .now = now_ms(),
         .drain_ms = o->drain_ms,
@@ -590,9 +520,15 @@ static int64_t look_at_shards(struct host *h)
     bool looks = false;
     int running = 0, paused = 0;
 
-    shards_member_facts(&h->member, &facts);
+    facts.member_until = facts.now + (m->member ? membership_ms(m->member) : 0);
+    pthread_mutex_lock(&m->lock);
+    facts.confirmed = atomic_load(&m->is_in);
+    facts.confirmed_since = m->is_in_since;
+    pthread_mutex_unlock(&m->lock);
     for (int k = 0; k < o->count; k++) {
-        facts.owned = shards_member_owns(&h->member, k);
+        pthread_mutex_lock(&m->lock);
+        facts.owned = m->owned[k];
+        pthread_mutex_unlock(&m->lock);
         due = MIN(due, shard_look(&h->shards[k], &facts));
         looks |= atomic_load(&h->shards[k].look_due);
         running += h->shards[k].phase == SHARD_RUNNING;
@@ -640,7 +576,11 @@ static void serve_session(struct host *h)
         while ((signo = events_signal(h->common.events)) != 0)
             on_host_signal(h, signo);
         look_at_zygote(h, &due);
-        claim_session(h);
+        const int64_t id = zkl_session_id(h->common.session);
+        if (id != h->claimed) {
+            zygote_claim(&h->common.zygote, h->common.session);
+            h->claimed = id;
+        }
         due = MIN(due, look_at_trouble(h));
         due = MIN(due, look_at_shards(h));
         if (h->common.fatal != GO_ON)
@@ -710,21 +650,11 @@ static void on_guard_born(int k, const struct zygote *z)
     set_number("ZKL_SHARDS", z->count);
 }
 
-/* Raises our own limit of descriptors. The zygote was forked before, so it and the commands have
- * the limit that we were given. */
-static void allow_many_files(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
+/* Runs the host, from the first process to the last. Returns the exit status. */
 static int run_host(struct host *h)
 {
     const struct shards_options *o = h->common.options;
+    struct rlimit files;
     int status = STATUS_INTERNAL;
 
     termination_say_unseen(&o->run.hold);
@@ -738,7 +668,12 @@ static int run_host(struct host *h)
         shard_init(&h->shards[k], &h->common, k);
     shards_member_init(&h->member, &h->common);
     if (zygote_start(&h->common.zygote)) {
-        allow_many_files();
+        /* The zygote was forked before, so it and the commands have the limit of descriptors that
+         * we were given. */
+        if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+            files.rlim_cur = files.rlim_max;
+            setrlimit(RLIMIT_NOFILE, &files);
+        }
         credentials_keep();
         status = serve_sessions(h);
         zygote_end(&h->common.zygote);

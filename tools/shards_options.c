@@ -5,28 +5,18 @@
 #define DRAIN_DEFAULT_MS 10000
 #define SHARDS_MAX 65536
 
-static int take_count(struct shards_options *o, struct command_line *l)
-{
-    const char *text = NULL;
-    guint64 count = 0;
-    int status = command_line_operand(l, "N", &text);
-
-    if (status == GO_ON && !g_ascii_string_to_unsigned(text, 10, 1, SHARDS_MAX, &count, NULL))
-        status = fail(STATUS_USAGE, "N: must be 1 to %d, not %s", SHARDS_MAX, text);
-    o->count = (int)count;
-    return status;
-}
-
 int shards_options_parse(struct shards_options *o, struct settings *settings, int argc, char **argv)
 {
-    char *drain = NULL, *id = NULL;
+    char *id = NULL;
+    const char *number = NULL;
+    guint64 count = 0;
     const GOptionEntry entries[] = {
         {"id", 0, 0, G_OPTION_ARG_FILENAME, &id,
          "The name of this member, which keeps its shards (host name)", "ID"},
         {"weight", 0, 0, G_OPTION_ARG_INT, &o->weight,
          "This host's part of the shards, against others' (1)", "N"},
         {"data", 0, 0, G_OPTION_ARG_FILENAME, &o->data, "What the member's node holds", "STRING"},
-        {"drain", 0, 0, G_OPTION_ARG_FILENAME, &drain,
+        {"drain", 0, 0, G_OPTION_ARG_INT64, &o->drain_ms,
          "KILL a command that has not ended SECS after TERM (10)", "SECS"},
         G_OPTION_ENTRY_NULL};
     struct command_line line = {
@@ -46,9 +36,10 @@ int shards_options_parse(struct shards_options *o, struct settings *settings, in
     if (status == GO_ON)
         status = command_line_operand(&line, "PATH", &o->run.hold.path);
     if (status == GO_ON)
-        status = take_count(o, &line);
-    if (status == GO_ON)
-        status = option_time("--drain", drain, &o->drain_ms);
+        status = command_line_operand(&line, "N", &number);
+    if (status == GO_ON && !g_ascii_string_to_unsigned(number, 10, 1, SHARDS_MAX, &count, NULL))
+        status = fail(STATUS_USAGE, "N: must be 1 to %d, not %s", SHARDS_MAX, number);
+    o->count = (int)count;
     if (status == GO_ON && (o->weight < 1 || o->weight > ZKL_SHARDS_WEIGHT_MAX))
         status = fail(STATUS_USAGE, "--weight: must be 1 to %d, not %d", ZKL_SHARDS_WEIGHT_MAX,
                       o->weight);

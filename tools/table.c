@@ -81,26 +81,24 @@ void table_cell_printf(struct table *t, const char *format, ...)
     table_cell(t, text);
 }
 
-static void append_cell(GString *out, const struct table *t, unsigned column, const char *text)
-{
-    const int blanks = t->widths[column] - width_of(text);
-    const bool last = column + 1 == t->columns;
-
-    if (t->right_mask & 1u << column)
-        g_string_append_printf(out, "%*s%s", blanks, "", text);
-    else if (last)
-        g_string_append(out, text);
-    else
-        g_string_append_printf(out, "%s%*s", text, blanks, "");
-    g_string_append(out, last ? "\n" : "  ");
-}
-
 GString *table_end(struct table *t)
 {
     GString *out = g_string_new(NULL);
 
-    for (unsigned i = 0; i < t->cells->len; i++)
-        append_cell(out, t, i % t->columns, g_ptr_array_index(t->cells, i));
+    for (unsigned i = 0; i < t->cells->len; i++) {
+        const char *text = g_ptr_array_index(t->cells, i);
+        const unsigned column = i % t->columns;
+        const int blanks = t->widths[column] - width_of(text);
+        const bool last = column + 1 == t->columns;
+
+        if (t->right_mask & 1u << column)
+            g_string_append_printf(out, "%*s%s", blanks, "", text);
+        else if (last)
+            g_string_append(out, text);
+        else
+            g_string_append_printf(out, "%s%*s", text, blanks, "");
+        g_string_append(out, last ? "\n" : "  ");
+    }
     g_ptr_array_free(t->cells, TRUE);
     g_free(t);
     return out;

@@ -85,6 +85,9 @@ int option_time(const char *option, const char *text, int64_t *ret_ms);
 /* Parses a number of 1 or more in the same way. */
 int option_count(const char *option, const char *text, int *ret);
 
+/* Does the same with one of the words in names, which NULL ends. *ret is the word's place there. */
+int option_word(const char *option, const char *text, const char *const *names, int *ret);
+
 /* say.c */
 
 /* Writes a line to stderr in one write, with "zkl: " before it, and with control characters made

@@ -10,9 +10,8 @@
 
 #define FIRST_MS 1000
 #define REDRAW_MS 1000
-#define READ_EVERY_MS                                                                              \
-    10000 /* a waiter reads the queue no more often, and sets no watch for this                    \
-           */
+/* A waiter reads the queue no more often than this, and sets no watch for it. */
+#define READ_EVERY_MS 10000
 #define READ_MS 500
 #define LAST_READ_MS 2000 /* for the last sentence: only our end waits for that reading */
 #define ROOM 3            /* columns that stay free, for the cursor and ^C */
@@ -29,7 +28,7 @@ static bool has_terminal(const struct waiting *w)
            tcgetpgrp(STDERR_FILENO) == getpgrp();
 }
 
-/* Whether the wait is told by lines. */
+/* Whether lines are written about the wait, for -v or --status-fd. */
 static bool has_lines(const struct waiting *w)
 {
     return w->run->settings->verbose || w->run->options->hold.status_fd != STATUS_FD_NONE;
@@ -37,17 +36,10 @@ static bool has_lines(const struct waiting *w)
 
 /* ---- reading ---- */
 
-static void append_holder(GString *text, const zkl_contender *c)
+char *waiting_holders(const struct run *run, const char *path)
 {
-    g_autofree char *holder = identity_sentence(c);
-
-    g_string_append_printf(text, "%s%s", text->len > 0 ? ", " : "", holder);
-}
-
-/* Names the first holders in queue that have names, without those of our session. Returns NULL if
- * there is none. */
-static char *name_holders(const zkl_queue *queue, int64_t own)
-{
+    g_autoptr(zkl_queue) queue = contenders_first(run->session, path, NAMED + 1, LAST_READ_MS);
+    const int64_t own = zkl_session_id(run->session);
     GString *text = g_string_new(NULL);
     size_t holders = 0, named = 0;
 
@@ -57,20 +49,14 @@ static char *name_holders(const zkl_queue *queue, int64_t own)
             continue;
         holders++;
         if (named < NAMED && c->token != 0 && c->owner[0]) {
-            append_holder(text, c);
+            g_autofree char *holder = identity_sentence(c);
+            g_string_append_printf(text, "%s%s", named > 0 ? ", " : "", holder);
             named++;
         }
     }
     if (named > 0 && holders > named)
         g_string_append_printf(text, " and %zu more", holders - named);
     return g_string_free(text, named == 0);
-}
-
-char *waiting_holders(const struct run *run, const char *path)
-{
-    g_autoptr(zkl_queue) queue = contenders_first(run->session, path, NAMED + 1, LAST_READ_MS);
-
-    return name_holders(queue, zkl_session_id(run->session));
 }
 
 /* Reads the name of our node, and the queue. */
@@ -93,7 +79,7 @@ static void read_queue_again(struct waiting *w)
 
 /* ---- what is shown ---- */
 
-/* What the queue shows of our wait. */
+/* The part of the queue that matters to our wait. */
 struct sight {
     const zkl_contender *first; /* the first holder; NULL: unknown */
     size_t more;                /* how many hold besides */
@@ -138,75 +124,51 @@ static char *describe_wait(const struct waiting *w, const struct sight *s)
     return g_string_free(text, FALSE);
 }
 
-/* Returns the line for a terminal of that many columns. If it is too long, it goes without the
+/* Shows text on the terminal's line, if it has changed. A line that is too long goes without the
  * path, which the user has typed. */
-static char *fit_line(const char *path, const char *text, int columns)
+static void waiting_show(struct waiting *w, const char *text)
 {
-    g_autofree char *whole = g_strdup_printf("zkl: %s: %s", path, text),
+    g_autofree char *whole = g_strdup_printf("zkl: %s: %s", w->run->options->hold.path, text),
                     *less = g_strdup_printf("zkl: %s", text);
-    g_autoptr(GString) visible = g_string_new(NULL);
-    GString *line = g_string_new(NULL);
+    g_autoptr(GString) visible = g_string_new(NULL), line = g_string_new(NULL),
+                       out = g_string_new(OVER_IT);
+    struct winsize size = {0};
 
+    ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
+    const int columns = MAX((size.ws_col > 0 ? size.ws_col : 80) - ROOM, 2);
     append_visible(visible, whole);
     append_fitting(line, visible->str, columns);
     if (strcmp(line->str, visible->str) != 0) {
         g_string_truncate(line, 0);
         append_fitting(line, less, columns);
     }
-    return g_string_free(line, FALSE);
-}
-
-/* Shows text on the terminal's line, if it has changed. */
-static void waiting_show(struct waiting *w, const char *text)
-{
-    struct winsize size = {0};
-
-    ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
-    char *line = fit_line(w->run->options->hold.path, text,
-                          MAX((size.ws_col > 0 ? size.ws_col : 80) - ROOM, 2));
-    if (g_strcmp0(line, w->shown) != 0) {
-        g_autoptr(GString) out = g_string_new(OVER_IT);
-        g_string_append_printf(out, "%s" END_OF_LINE, line);
-        write_without_waiting(STDERR_FILENO, out, 0);
-    }
+    if (g_strcmp0(line->str, w->shown) == 0)
+        return;
+    g_string_append_printf(out, "%s" END_OF_LINE, line->str);
+    write_without_waiting(STDERR_FILENO, out, 0);
     g_free(w->shown);
-    w->shown = line;
-}
-
-static void hide_line(struct waiting *w)
-{
-    g_autoptr(GString) out = g_string_new(OVER_IT END_OF_LINE);
-
-    if (w->shown)
-        write_without_waiting(STDERR_FILENO, out, 0);
-    g_clear_pointer(&w->shown, g_free);
-}
-
-static void write_status(const struct waiting *w, const struct sight *s)
-{
-    const struct identity i = identity_of(s->first);
-    g_autofree char *place = s->place > 0 ? g_strdup_printf("%zu", s->place) : g_strdup("-"),
-                    *host = i.host ? g_strndup(i.host, i.host_length) : g_strdup("-");
-    g_autoptr(GString) visible = g_string_new(NULL);
-
-    append_visible(visible, host);
-    status_line(w->run->options->hold.status_fd, "behind %s %" PRIu64 " %" PRId64 " %.255s", place,
-                s->first->token, i.pid, visible->str);
+    w->shown = g_strdup(line->str);
 }
 
 /* Writes lines for -v and --status-fd; the same place and the same holder once. */
-static void waiting_tell(struct waiting *w, const struct sight *s, const char *text)
+static void waiting_write_lines(struct waiting *w, const struct sight *s, const char *text)
 {
     g_autofree char *about =
         g_strdup_printf("%zu %" PRIu64, s->place, s->first ? s->first->token : 0);
 
-    if (s->first && g_strcmp0(about, w->told) != 0) {
-        if (w->run->settings->verbose)
-            say("%s: %s", w->run->options->hold.path, text);
-        write_status(w, s);
-        g_free(w->told);
-        w->told = g_steal_pointer(&about);
-    }
+    if (!s->first || g_strcmp0(about, w->told) == 0)
+        return;
+    if (w->run->settings->verbose)
+        say("%s: %s", w->run->options->hold.path, text);
+    const struct identity i = identity_of(s->first);
+    g_autofree char *place = s->place > 0 ? g_strdup_printf("%zu", s->place) : g_strdup("-"),
+                    *host = i.host ? g_strndup(i.host, i.host_length) : g_strdup("-");
+    g_autoptr(GString) visible = g_string_new(NULL);
+    append_visible(visible, host);
+    status_line(w->run->options->hold.status_fd, "behind %s %" PRIu64 " %" PRId64 " %.255s", place,
+                s->first->token, i.pid, visible->str);
+    g_free(w->told);
+    w->told = g_steal_pointer(&about);
 }
 
 /* ---- when ---- */
@@ -237,12 +199,16 @@ void waiting_look(struct waiting *w)
     g_autofree char *text = describe_wait(w, &s);
     if (terminal)
         waiting_show(w, text);
-    waiting_tell(w, &s, text);
+    waiting_write_lines(w, &s, text);
 }
 
 void waiting_end(struct waiting *w)
 {
-    hide_line(w);
+    g_autoptr(GString) out = g_string_new(OVER_IT END_OF_LINE);
+
+    if (w->shown)
+        write_without_waiting(STDERR_FILENO, out, 0);
+    g_free(w->shown);
     zkl_queue_free(w->queue);
     g_free(w->node);
     g_free(w->told);

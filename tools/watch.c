@@ -97,20 +97,6 @@ static const zkl_contender *changes_find_same(GHashTable *table, const zkl_conte
     return found && found->token == c->token ? found : NULL;
 }
 
-/* Appends what has changed of a contender; old NULL: it has come. */
-static void append_change(GString *out, int64_t time_ms, const zkl_contender *old,
-                          const zkl_contender *new)
-{
-    const bool began = new->holds > (old ? old->holds : 0);
-
-    if (!old || old->holds != new->holds)
-        append_contender(out, time_ms, new->holds ? "holds" : "waits", new);
-    if (began && new->retains)
-        append_contender(out, time_ms, "retains", new);
-    if (contender_is_asked(new) && (!old || !contender_is_asked(old)))
-        append_contender(out, time_ms, "asked", new);
-}
-
 /* Appends a line for each contender that left, then for each that came, holds now or was asked to
  * give way. NULL instead of a snapshot means an empty queue. */
 static void append_changes(GString *out, int64_t time_ms, const zkl_queue *old,
@@ -126,8 +112,14 @@ static void append_changes(GString *out, int64_t time_ms, const zkl_queue *old,
     }
     for (size_t i = 0; i < zkl_queue_count(new); i++) {
         const zkl_contender *c = zkl_queue_get(new, i);
+        const zkl_contender *was = changes_find_same(before, c); /* NULL: it has come */
 
-        append_change(out, time_ms, changes_find_same(before, c), c);
+        if (!was || was->holds != c->holds)
+            append_contender(out, time_ms, c->holds ? "holds" : "waits", c);
+        if (c->retains && c->holds > (was ? was->holds : 0))
+            append_contender(out, time_ms, "retains", c);
+        if (contender_is_asked(c) && (!was || !contender_is_asked(was)))
+            append_contender(out, time_ms, "asked", c);
     }
 }
 
@@ -181,8 +173,16 @@ static void append_clock(GString *out, GDateTime *time)
     g_date_time_unref(time);
 }
 
-static void append_state(GString *out, const struct view *v)
+/* Appends the first line of the screen: the path, how many hold and wait, whether that is up to
+ * date, and the time of day. */
+static void append_title(GString *out, const char *path, const struct view *v)
 {
+    const zkl_queue *q = queue_of(v);
+    const size_t holders = contenders_holding(q), waiting = zkl_queue_count(q) - holders;
+
+    append_visible(out, path);
+    g_string_append_printf(out, "  %zu hold%s, %zu wait%s  ", holders, holders == 1 ? "s" : "",
+                           waiting, waiting == 1 ? "s" : "");
     if (!v->up) {
         g_string_append(out, "disconnected, as of ");
         append_clock(out, g_date_time_new_from_unix_local(v->since_ms / 1000));
@@ -193,17 +193,6 @@ static void append_state(GString *out, const struct view *v)
     } else {
         g_string_append(out, "connected");
     }
-}
-
-static void append_title(GString *out, const char *path, const struct view *v)
-{
-    const zkl_queue *q = queue_of(v);
-    const size_t holders = contenders_holding(q), waiting = zkl_queue_count(q) - holders;
-
-    append_visible(out, path);
-    g_string_append_printf(out, "  %zu hold%s, %zu wait%s  ", holders, holders == 1 ? "s" : "",
-                           waiting, waiting == 1 ? "s" : "");
-    append_state(out, v);
     g_string_append(out, "  ");
     append_clock(out, g_date_time_new_now_local());
 }
@@ -270,7 +259,7 @@ static int show_once(const struct watch *w, zkl_session *session)
 
 /* ---- the terminal ---- */
 
-/* Begins to draw on the terminal, and to hear its keys. */
+/* Begins to draw on the terminal, and to read its keys. */
 static void take_screen(struct watch *w)
 {
     screen_enter(&w->screen);
@@ -285,14 +274,6 @@ static void leave_screen(struct watch *w)
     if (w->screen.set)
         events_remove(&w->events, w->screen.terminal.fd);
     screen_leave(&w->screen);
-}
-
-static void resize_screen(struct watch *w)
-{
-    if (!w->screen.on)
-        return;
-    screen_measure(&w->screen);
-    reader_want(&w->onlooker.reader, (size_t)w->screen.rows);
 }
 
 /* ---- what happens ---- */
@@ -322,7 +303,10 @@ static int handle_signals(struct watch *w)
         case SIGCHLD:
             break;
         case SIGWINCH:
-            resize_screen(w);
+            if (w->screen.on) {
+                screen_measure(&w->screen);
+                reader_want(&w->onlooker.reader, (size_t)w->screen.rows);
+            }
             break;
         case SIGTSTP:
             leave_screen(w);
@@ -340,27 +324,6 @@ static int handle_signals(struct watch *w)
         }
     }
     return GO_ON;
-}
-
-/* Handles the keys that were typed. Returns GO_ON, or the status to end with. */
-static int handle_keys(struct watch *w)
-{
-    int key;
-
-    while ((key = screen_key(&w->screen)) != 0) {
-        if (key == 'q' || key == 'Q' || key < 0)
-            return STATUS_OK;
-    }
-    return GO_ON;
-}
-
-/* Copies into the view whether there is a connection. */
-static void copy_connection(struct watch *w)
-{
-    pthread_mutex_lock(&w->lock);
-    w->view.up = w->up;
-    w->view.since_ms = w->since_ms;
-    pthread_mutex_unlock(&w->lock);
 }
 
 /* ---- showing ---- */
@@ -404,16 +367,22 @@ static int watch_see(struct onlooker *o, struct reading *newest)
         reading_unref(w->view.reading);
         w->view.reading = newest;
     }
-    copy_connection(w);
+    pthread_mutex_lock(&w->lock);
+    w->view.up = w->up;
+    w->view.since_ms = w->since_ms;
+    pthread_mutex_unlock(&w->lock);
     return w->screen.on ? draw_screen(w) : watch_print(w);
 }
 
-static int watch_heed(struct onlooker *o)
+static int watch_on_event(struct onlooker *o)
 {
     struct watch *w = (struct watch *)o;
-    const int status = handle_signals(w);
+    int key, status = handle_signals(w);
 
-    return status == GO_ON && w->screen.on ? handle_keys(w) : status;
+    while (status == GO_ON && w->screen.on && (key = screen_key(&w->screen)) != 0)
+        if (key == 'q' || key == 'Q' || key < 0)
+            status = STATUS_OK;
+    return status;
 }
 
 /* ---- beginning and end ---- */
@@ -458,30 +427,16 @@ static int read_watched(zkl_queue **ret, struct reader *r, size_t most)
     return zkl_queue_read(ret, o->session, o->path, &options, ZKL_FOREVER);
 }
 
-/* Shows the queue until something ends that. Returns the exit status. */
-static int watch_show_changes(struct watch *w)
+/* Shows the queue: one snapshot with --once, and else its changes until something ends that.
+ * Returns the exit status. */
+static int watch_run(struct watch *w)
 {
     static const struct onlooker_ops ops = {.open = watch_open,
                                             .begin = watch_begin,
                                             .see = watch_see,
-                                            .heed = watch_heed,
+                                            .on_event = watch_on_event,
                                             .end = watch_end,
                                             .read = read_watched};
-
-    w->onlooker.path = w->path;
-    w->onlooker.events = &w->events;
-    w->onlooker.prints = w->json || !terminal_draws(STDOUT_FILENO);
-    w->onlooker.ops = &ops;
-    const int status = onlooker_run(&w->onlooker);
-    zkl_watch_free(w->queue_watch);
-    reading_unref(w->view.reading);
-    reading_unref(w->shown.reading);
-    return status;
-}
-
-/* Shows the queue: one snapshot with --once, and else its changes. Returns the exit status. */
-static int watch_run(struct watch *w)
-{
     g_autoptr(zkl_session) session = NULL;
     int status;
 
@@ -491,7 +446,14 @@ static int watch_run(struct watch *w)
     }
     if (!events_open(&w->events)) /* before there are threads */
         return STATUS_INTERNAL;
-    status = watch_show_changes(w);
+    w->onlooker.path = w->path;
+    w->onlooker.events = &w->events;
+    w->onlooker.prints = w->json || !terminal_draws(STDOUT_FILENO);
+    w->onlooker.ops = &ops;
+    status = onlooker_run(&w->onlooker);
+    zkl_watch_free(w->queue_watch);
+    reading_unref(w->view.reading);
+    reading_unref(w->shown.reading);
     events_close(&w->events);
     return status;
 }

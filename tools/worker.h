@@ -14,8 +14,8 @@ int worker_start(pthread_t *ret, void *(*fn)(void *data), void *data);
 /* Makes a condition for worker_await(). */
 void worker_condition_init(pthread_cond_t *condition);
 
-/* What a thread and its waiter share, as a member of a larger struct, which the last of the two
- * frees. */
+/* Things that a thread and its waiter share, as a member of a larger struct, which the last of the
+ * two frees. */
 struct worker_shared {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* for worker_await() */

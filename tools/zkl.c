@@ -18,26 +18,6 @@ static const struct verb *find_verb(const char *name)
     return NULL;
 }
 
-static char *overview_text(void)
-{
-    GString *text = g_string_new("ZooKeeper locks and leaders for the shell.\n\nCommands:\n");
-
-    for (const struct verb *v = verbs; v->name; v++)
-        g_string_append_printf(text, "  %-9s  %s\n", v->name, v->summary);
-    g_string_append(text, "  help       show this, or the help of one command\n\n"
-                          "\"zkl COMMAND --help\" lists the options of a command.");
-    return g_string_free(text, FALSE);
-}
-
-/* Returns the exit status: status, unless output could not be written, which must not look like
- * success. */
-static int end_output(int status)
-{
-    if (status == STATUS_IOERR || (fflush(stdout) == 0 && !ferror(stdout)))
-        return status;
-    return fail_output(errno);
-}
-
 /* The options of zkl itself. */
 static gboolean version;
 static const GOptionEntry own_options[] = {
@@ -61,8 +41,13 @@ static int zkl_show_help(struct settings *settings, int argc, char **argv)
         own[0] = argv[1];
         return verb->run(settings, own_argc, own_argv);
     }
-    g_autofree char *text = overview_text();
-    return options_parse(settings, own_tables, "COMMAND ...", text, &own_argc, &own_argv);
+    g_autoptr(GString) text =
+        g_string_new("ZooKeeper locks and leaders for the shell.\n\nCommands:\n");
+    for (const struct verb *v = verbs; v->name; v++)
+        g_string_append_printf(text, "  %-9s  %s\n", v->name, v->summary);
+    g_string_append(text, "  help       show this, or the help of one command\n\n"
+                          "\"zkl COMMAND --help\" lists the options of a command.");
+    return options_parse(settings, own_tables, "COMMAND ...", text->str, &own_argc, &own_argv);
 }
 
 static int zkl_run(struct settings *settings, int argc, char **argv)
@@ -95,7 +80,10 @@ int main(int argc, char **argv)
     credentials_hide();
     setlocale(LC_CTYPE, "");
     g_set_prgname("zkl");
-    const int status = end_output(zkl_run(&settings, argc, argv));
+    int status = zkl_run(&settings, argc, argv);
+    /* Output that could not be written must not look like success. */
+    if (status != STATUS_IOERR && (fflush(stdout) != 0 || ferror(stdout)))
+        status = fail_output(errno);
     credentials_forget();
     return status;
 }

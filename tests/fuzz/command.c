@@ -16,6 +16,7 @@
 #include "tools/contenders.h"
 #include "tools/elect_options.h"
 #include "tools/member_options.h"
+#include "tools/once_options.h"
 #include "tools/shards_options.h"
 #include "tools/tool.h"
 
@@ -221,6 +222,21 @@ static int play_member(struct settings *settings, int argc, char **argv)
     return status == GO_ON ? STATUS_OK : status;
 }
 
+static int play_once(struct settings *settings, int argc, char **argv)
+{
+    struct once_options o;
+    int status = once_options_parse(&o, settings, argc, argv);
+
+    forget();
+    if (status == GO_ON) {
+        CHECK(o.run.hold.path && o.period_ms >= 0 && o.slack_ms >= 0 && o.late_ms >= 0);
+        CHECK(!o.calendar || o.period_ms == 0);
+        CHECK((o.status || o.reset) == !o.run.hold.argv);
+    }
+    lock_options_free(&o.run);
+    return status == GO_ON ? STATUS_OK : status;
+}
+
 static int play_shards(struct settings *settings, int argc, char **argv)
 {
     struct shards_options o;
@@ -282,9 +298,9 @@ static int play_limit(struct settings *settings, int argc, char **argv)
 }
 
 const struct verb verbs[] = {
-    {"elect", play_elect, ""}, {"limit", play_limit, ""},   {"lock", play_lock, ""},
-    {"ls", play_ls, ""},       {"member", play_member, ""}, {"shards", play_shards, ""},
-    {"watch", play_watch, ""}, {NULL, NULL, NULL},
+    {"elect", play_elect, ""},   {"limit", play_limit, ""},   {"lock", play_lock, ""},
+    {"ls", play_ls, ""},         {"member", play_member, ""}, {"once", play_once, ""},
+    {"shards", play_shards, ""}, {"watch", play_watch, ""},   {NULL, NULL, NULL},
 };
 
 static void check_said(const GString *err, int status)

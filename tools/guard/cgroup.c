@@ -104,14 +104,20 @@ static int open_own_cgroup(void)
 
 /* ---- removal ---- */
 
-static void remove_tree(int at, const char *name);
-
-/* Removes the cgroups in dir, and closes dir. */
-static void remove_children(int dir)
+/* Removes a cgroup in which no process lives, and those that dead processes have made below it. */
+static void remove_tree(int at, const char *name)
 {
-    DIR *list = fdopendir(dir);
     const struct dirent *entry;
+    int dir;
 
+    if (unlinkat(at, name, AT_REMOVEDIR) == 0 || errno != EBUSY ||
+        (dir = cgroup_open_dir(at, name)) < 0)
+        return;
+    if (!file_begins(dir, "cgroup.events", "populated 0")) { /* a process lives there */
+        close(dir);
+        return;
+    }
+    DIR *list = fdopendir(dir);
     while (list && (entry = readdir(list)))
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
             remove_tree(dir, entry->d_name);
@@ -119,27 +125,6 @@ static void remove_children(int dir)
         closedir(list);
     else
         close(dir);
-}
-
-/* Whether no process lives in the cgroup. */
-static bool is_empty(int dir)
-{
-    return file_begins(dir, "cgroup.events", "populated 0");
-}
-
-/* Removes a cgroup in which no process lives, and those that dead processes have made below it. */
-static void remove_tree(int at, const char *name)
-{
-    int dir;
-
-    if (unlinkat(at, name, AT_REMOVEDIR) == 0 || errno != EBUSY ||
-        (dir = cgroup_open_dir(at, name)) < 0)
-        return;
-    if (!is_empty(dir)) {
-        close(dir);
-        return;
-    }
-    remove_children(dir);
     unlinkat(at, name, AT_REMOVEDIR);
 }
 
@@ -203,38 +188,25 @@ static bool make_cgroup(struct cgroup *c, int parent)
     return false;
 }
 
-/* Opens the cgroup, and marks it, so that a zkl in it may make one in the same way. Returns false
- * if it takes no processes in, as among threads' cgroups. */
-static bool cgroup_prepare(struct cgroup *c, int parent)
-{
-    c->dir = cgroup_open_dir(parent, c->name);
-    c->kill = openat(c->dir, "cgroup.kill", O_WRONLY | O_CLOEXEC);
-    if (c->kill < 0)
-        return false;
-    fsetxattr(c->dir, "user.delegate", "1", 1, 0);
-    return true;
-}
-
-/* Makes a cgroup below parent, after the old ones are removed. */
-static struct cgroup *cgroup_new_in(int parent)
-{
-    struct cgroup *c = g_new(struct cgroup, 1);
-
-    *c = (struct cgroup){.dir = -1, .kill = -1};
-    remove_old_cgroups(parent);
-    if (make_cgroup(c, parent) && cgroup_prepare(c, parent))
-        return c;
-    cgroup_free(c);
-    return NULL;
-}
-
 struct cgroup *cgroup_new(bool leave_daemons)
 {
     const int parent = leave_daemons ? -1 : open_own_cgroup();
-    struct cgroup *c = parent >= 0 ? cgroup_new_in(parent) : NULL;
 
-    if (parent >= 0)
-        close(parent);
+    if (parent < 0)
+        return NULL;
+    struct cgroup *c = g_new(struct cgroup, 1);
+    *c = (struct cgroup){.dir = -1, .kill = -1};
+    remove_old_cgroups(parent);
+    if (make_cgroup(c, parent)) {
+        c->dir = cgroup_open_dir(parent, c->name);
+        /* A cgroup that takes no processes in, as among threads' cgroups, has no such file. */
+        c->kill = openat(c->dir, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+    }
+    if (c->kill >= 0)
+        fsetxattr(c->dir, "user.delegate", "1", 1, 0); /* so that a zkl in it may make one */
+    else
+        g_clear_pointer(&c, cgroup_free);
+    close(parent);
     return c;
 }
 

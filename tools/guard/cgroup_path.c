@@ -22,17 +22,6 @@ static const char *rest_below(const char *path, const char *root)
     return strcmp(rest, "/") == 0 ? "" : rest;
 }
 
-/* Returns the directory at which a mount shows the cgroup own; NULL: it does not show that. fields:
- * the mount's line of mountinfo. */
-static char *path_by_mount(char *const *fields, const char *own)
-{
-    g_autofree char *root = g_strcompress(fields[ROOT]); /* special characters are in octal */
-    const char *rest = rest_below(own, root);
-    g_autofree char *point = rest ? g_strcompress(fields[MOUNT_POINT]) : NULL;
-
-    return point ? g_strconcat(point, rest, NULL) : NULL;
-}
-
 /* Whether a line is of cgroup v2: "ID PARENT DEVICE ROOT POINT OPTIONS [TAG...] - TYPE SOURCE
  * OPTIONS" */
 static bool is_cgroup2(char *const *fields)
@@ -67,8 +56,12 @@ char *cgroup_path(const char *mountinfo, const char *membership)
     for (guint i = g_strv_length(lines); own && i > 0 && !path; i--) {
         g_auto(GStrv) fields = g_strsplit(lines[i - 1], " ", -1);
 
-        if (is_cgroup2(fields))
-            path = path_by_mount(fields, own);
+        if (!is_cgroup2(fields))
+            continue;
+        g_autofree char *root = g_strcompress(fields[ROOT]); /* special characters are in octal */
+        const char *rest = rest_below(own, root);
+        g_autofree char *point = rest ? g_strcompress(fields[MOUNT_POINT]) : NULL;
+        path = point ? g_strconcat(point, rest, NULL) : NULL;
     }
     return path;
 }

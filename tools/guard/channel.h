@@ -1,4 +1,4 @@
-/* What the tool says to its guard, and zkl elect to its candidate. Replies are in memory
+/* Messages from the tool to its guard, and from zkl elect to its candidate. Replies are in memory
  * (shared.h), and the channel only says that there is one. */
 #ifndef ZKL_TOOLS_CHANNEL_H
 #define ZKL_TOOLS_CHANNEL_H
@@ -39,7 +39,7 @@ pid_t channel_fork(int *ret);
 
 /* Sends a message, with a text or NULL, and with a descriptor, of which the other gets a copy, or
  * -1. Any thread may call it, and it never blocks. Returns false with errno set if the other end is
- * dead, or has not listened for long. */
+ * dead, or has read nothing for long. */
 bool channel_send(int fd, const struct message *message, const char *text, int passed);
 
 /* Takes a message, and never blocks. *ret_text is the text; g_free() it. *ret_passed is the

@@ -43,7 +43,8 @@ void deadline_free(struct deadline *d, size_t count)
     munmap(d, count * sizeof *d);
 }
 
-/* The token goes first: who reads it last takes no later deadline for its own. */
+/* Clears the token first, so that a process that reads it last takes no later deadline for its own.
+ */
 void deadline_reset(struct deadline *d)
 {
     atomic_store(&d->token, 0);
@@ -73,7 +74,7 @@ static int64_t read_ns(clockid_t clock)
     return (int64_t)now.tv_sec * 1000 * NS_PER_MS + now.tv_nsec;
 }
 
-/* The deadline is read before the clocks: a delay in between makes it seem nearer, not farther. */
+/* Reads the deadline before the clocks: a delay in between makes it seem nearer, not farther. */
 int64_t deadline_left_ms(const struct deadline *d)
 {
     const int64_t until_boottime = atomic_load(&d->until_boottime),
@@ -84,7 +85,7 @@ int64_t deadline_left_ms(const struct deadline *d)
     return left > 0 ? left / NS_PER_MS : 0;
 }
 
-/* What ends a grant is read after the deadline, so that the deadline was this grant's. */
+/* Reads what ends a grant after the deadline, so that the deadline was this grant's. */
 int64_t deadline_left_of(const struct deadline *d, uint64_t token, int64_t session_id)
 {
     const int64_t left = deadline_left_ms(d);
@@ -95,7 +96,7 @@ int64_t deadline_left_of(const struct deadline *d, uint64_t token, int64_t sessi
     return left;
 }
 
-/* The number of a guard that is dead may be another process's, and the file any. */
+/* Checks the file, since the pid of a dead guard may be another process's, and the file any. */
 const struct deadline *deadline_open(const char *where)
 {
     char *place = strrchr(where, ':');

@@ -1,6 +1,6 @@
-/* Until when the lock is ours, in memory that has nothing else. The command's tree reads it by a
- * path in /proc, for zkl remaining. Nobody inherits a descriptor for that: some programs complain
- * of those that they do not know. */
+/* The deadline: until when the lock is ours, in memory that has nothing else. The command's tree
+ * reads it by a path in /proc, for zkl remaining. Nobody inherits a descriptor for that: some
+ * programs complain of those that they do not know. */
 #ifndef ZKL_TOOLS_DEADLINE_H
 #define ZKL_TOOLS_DEADLINE_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The environment variable that says where a command finds its own. */
+/* The environment variable that says where a command finds its deadline. */
 #define DEADLINE_VARIABLE "ZKL_DEADLINE"
 
 struct deadline {

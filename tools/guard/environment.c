@@ -24,35 +24,23 @@ char *grant_text(const zkl_grant *grant)
     return g_string_free(text, FALSE);
 }
 
-/* Returns all paths, a line each. */
-static char *all_paths(const struct hold_options *o)
-{
-    g_autofree char *others = o->others ? g_strjoinv("\n", o->others) : NULL;
-
-    return g_strconcat(o->path, others ? "\n" : NULL, others, NULL);
-}
-
-/* Removes the variables of a zkl around this one, which are not about this lock. */
-static char **without_others(char **envp)
-{
-    static const char *const names[] = {"ZKL_CANDIDATE", "ZKL_SLOT", "ZKL_LOST", "ZKL_LOST_BY",
-                                        DEADLINE_VARIABLE};
-
-    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
-        envp = g_environ_unsetenv(envp, names[i]);
-    return envp;
-}
-
 char **command_environment(const struct hold_options *o, const char *grant_text, uint64_t token,
                            int64_t session_id, int slot)
 {
+    /* These variables of a zkl around this one are not about this lock. */
+    static const char *const of_others[] = {"ZKL_CANDIDATE", "ZKL_SLOT", "ZKL_LOST", "ZKL_LOST_BY",
+                                            DEADLINE_VARIABLE};
     const char *divider = strchr(grant_text, DIVIDER);
     g_autofree char *nodes = g_strndup(grant_text, (gsize)(divider - grant_text)),
-                    *node = g_strndup(nodes, strcspn(nodes, "\n")), *paths = all_paths(o),
+                    *node = g_strndup(nodes, strcspn(nodes, "\n")),
+                    *others = o->others ? g_strjoinv("\n", o->others) : NULL,
+                    *paths = g_strconcat(o->path, others ? "\n" : NULL, others, NULL),
                     *decimal = g_strdup_printf("%" PRIu64, token),
                     *session = g_strdup_printf("0x%" PRIx64, (uint64_t)session_id);
-    char **envp = without_others(g_get_environ());
+    char **envp = g_get_environ();
 
+    for (size_t i = 0; i < G_N_ELEMENTS(of_others); i++)
+        envp = g_environ_unsetenv(envp, of_others[i]);
     envp = g_environ_setenv(envp, "ZKL_PATH", o->path, TRUE);
     envp = g_environ_setenv(envp, "ZKL_PATHS", paths, TRUE);
     envp = g_environ_setenv(envp, "ZKL_NODE", node, TRUE);

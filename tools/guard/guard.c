@@ -179,12 +179,6 @@ bool guard_has_ended(const struct guard *g)
     return child_look(g->termination.guard, NULL) == CHILD_ENDED;
 }
 
-/* Reaps the guard if it has ended. Returns whether it is gone. */
-static bool reap_guard(const struct guard *g)
-{
-    return waitpid(g->termination.guard, NULL, WNOHANG) != 0;
-}
-
 /* Runs --on-lost if the guard has died before it did, or waits for the one that it has started.
  * asked: how many INT and TERM were sent to the guard; a dead guard may not have passed them on. */
 static void finish_on_lost(const struct guard *g, struct events *events, int asked)
@@ -217,7 +211,7 @@ void guard_finish(struct guard *g, struct events *events)
         shutdown(g->channel, SHUT_WR); /* which ends the guard */
     events_remove(events, g->channel);
     kill(g->termination.guard, SIGCONT);
-    while (!reap_guard(g)) {
+    while (waitpid(g->termination.guard, NULL, WNOHANG) == 0) {
         int signo;
 
         events_wait(events);

@@ -1,5 +1,6 @@
-/* The guard: a small process between the tool and the command. It ends the command when the lock
- * ends, even when the tool is stopped or dead. This is the tool's side of it. */
+/* The guard: a small process between the tool, which is zkl itself, and the command. It ends the
+ * command when the lock ends, even when the tool is stopped or dead. The command's first process is
+ * the leader; with all that it has started it is the tree. This is the tool's side of the guard. */
 #ifndef ZKL_TOOLS_GUARD_H
 #define ZKL_TOOLS_GUARD_H
 

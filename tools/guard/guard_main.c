@@ -26,7 +26,7 @@ struct guarding {
     struct shared *shared;
     struct events events;
     int channel;
-    int exec_pipe; /* its end is read when the command has begun, or never will */
+    int exec_pipe; /* ends when the command has begun, or never will */
     bool tool_dead;
     char **envp;
     uint64_t token;
@@ -35,7 +35,6 @@ struct guarding {
     bool leader_stopped;  /* by somebody else than us */
     bool waiting;         /* the leader has ended, and the lock is kept for what it has left */
     bool resting;         /* the leader has ended, and what it leaves is being ended */
-    bool has_waited;      /* let_die() has */
     bool probed;          /* termination_tree_probe() was called */
     int64_t paused_since; /* by now_ms(): when the tree was stopped; 0: it is not */
     int64_t pause_at;     /* by now_ms(): when it is to be stopped again */
@@ -173,24 +172,6 @@ static void on_state(struct guarding *g, zkl_state state)
         resume_tree(g);
 }
 
-static void on_message(struct guarding *g, const struct message *message, const char *text)
-{
-    g->token = message->token;
-    switch (message->kind) {
-    case MESSAGE_START:
-        start_command(g, message, text);
-        break;
-    case MESSAGE_STATE:
-        on_state(g, (zkl_state)message->value);
-        break;
-    case MESSAGE_SIGNAL:
-        on_lost_signal(&g->on_lost, message->value);
-        break;
-    default: /* MESSAGE_LOOK: the loop looks anyway */
-        break;
-    }
-}
-
 /* Gives the terminal back to the tool's group. A dead tool cannot, and a script of that group may
  * go on. */
 static void take_terminal_back(const struct guarding *g)
@@ -208,27 +189,41 @@ static void take_terminal_back(const struct guarding *g)
 /* Takes all that has come: signals, messages, the tool's death. */
 static void take_events(struct guarding *g)
 {
-    enum channel_received heard = MESSAGE_RECEIVED;
+    enum channel_received received = MESSAGE_NOTHING;
 
     while (events_signal(&g->events) != 0)
         continue; /* SIGCHLD: the loop looks at all children anyway */
-    while (!g->tool_dead && heard == MESSAGE_RECEIVED) {
+    while (!g->tool_dead) {
         struct message message;
         g_autofree char *text = NULL;
 
-        heard = channel_receive(g->channel, &message, &text, NULL);
-        if (heard == MESSAGE_RECEIVED)
-            on_message(g, &message, text);
+        received = channel_receive(g->channel, &message, &text, NULL);
+        if (received != MESSAGE_RECEIVED)
+            break;
+        g->token = message.token;
+        switch (message.kind) {
+        case MESSAGE_START:
+            start_command(g, &message, text);
+            break;
+        case MESSAGE_STATE:
+            on_state(g, (zkl_state)message.value);
+            break;
+        case MESSAGE_SIGNAL:
+            on_lost_signal(&g->on_lost, message.value);
+            break;
+        default: /* MESSAGE_LOOK: the loop looks anyway */
+            break;
+        }
     }
     on_state(g, (zkl_state)atomic_load(&g->shared->state)); /* if its message found no room */
-    if (!g->tool_dead && (heard == MESSAGE_END || getppid() != g->termination.parent)) {
+    if (!g->tool_dead && (received == MESSAGE_END || getppid() != g->termination.parent)) {
         g->tool_dead = true;
         events_remove(&g->events, g->channel);
         take_terminal_back(g);
     }
 }
 
-/* Sees the end of the pipe when the command has begun, and tells of that. */
+/* Sees by the end of the pipe that the command has begun, and writes a status line. */
 static void look_at_exec(struct guarding *g)
 {
     char nothing;
@@ -360,16 +355,6 @@ static void arm_next_look(struct guarding *g)
                                        g->termination.kill_at - now_ms())));
 }
 
-/* Sleeps once after KILL, since many guards may have sent it at one time. The processes that are to
- * die get the processors for a while. */
-static void let_die(struct guarding *g)
-{
-    if (g->has_waited || !atomic_load(&g->shared->killed))
-        return;
-    g->has_waited = true;
-    g_usleep((gulong)g->options.commands * PACE_KILL_MS * 1000 / 4);
-}
-
 /* Ends the session of a dead tool, once nothing runs under its lock: the next holder need not wait
  * for the session to expire. */
 static void end_session(struct guarding *g)
@@ -406,12 +391,6 @@ static void run_on_lost(struct guarding *g)
     }
 }
 
-/* Whether the command had to be ended, and nothing of its tree is left. */
-static bool ended_all(const struct guarding *g)
-{
-    return shared_cause(g->shared) > CAUSE_ENDED && !g->termination.given_up;
-}
-
 /* Makes this process the guard. When the tool dies, the guard reads end of file from the channel,
  * and the kernel sends it SIGCHLD (PR_SET_PDEATHSIG). */
 static void become_guard(struct guarding *g, struct events *tools)
@@ -435,6 +414,7 @@ void guard_main(const struct termination *termination, int channel, struct event
                          .tool_group = getpgid(termination->tool),
                          .channel = channel,
                          .exec_pipe = -1};
+    bool has_slept = false;
 
     g.termination.options = &g.options;
     g.termination.guard = getpid();
@@ -442,7 +422,12 @@ void guard_main(const struct termination *termination, int channel, struct event
     termination_tree_init(&g.termination, getpid(), 0);
     take_events(&g);
     while (!guard_main_over(&g)) {
-        let_die(&g);
+        if (!has_slept && atomic_load(&g.shared->killed)) {
+            /* Many guards may have sent KILL at one time. The processes that are to die get the
+             * processors for a while. */
+            has_slept = true;
+            g_usleep((gulong)g.options.commands * PACE_KILL_MS * 1000 / 4);
+        }
         arm_next_look(&g);
         events_wait(&g.events);
         take_events(&g);
@@ -451,5 +436,7 @@ void guard_main(const struct termination *termination, int channel, struct event
     run_on_lost(&g);
     if (g.tool_dead || g.termination.parent != g.termination.tool)
         cgroup_remove(g.options.cgroup);
-    _exit(ended_all(&g) ? STATUS_LOST : STATUS_OK);
+    /* STATUS_LOST: the command had to be ended, and nothing of its tree is left. */
+    _exit(shared_cause(g.shared) > CAUSE_ENDED && !g.termination.given_up ? STATUS_LOST
+                                                                          : STATUS_OK);
 }

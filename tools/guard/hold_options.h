@@ -10,7 +10,7 @@
 /* Stands for an eighth of the session timeout. */
 #define GRACE_DEFAULT (-1)
 
-/* What the guard does with the command while the lock is in doubt (ZKL_SUSPECT). */
+/* The ways to treat the command while the lock is in doubt (ZKL_SUSPECT). */
 enum on_suspect { ON_SUSPECT_IGNORE, ON_SUSPECT_STOP, ON_SUSPECT_TERM };
 
 struct hold_options {
@@ -24,10 +24,10 @@ struct hold_options {
     enum on_suspect on_suspect;
     bool term_on_outgrown; /* a tree that takes too long to end is ended while there is time */
     bool term_on_revoke;   /* a request to give way ends the command, as TERM at us does */
-    int64_t
-        kill_after_ms; /* from TERM to KILL for what is left, when a signal has ended the command */
-    int commands;      /* how many share the deadline; 0: this one alone */
-    bool ends_rest;    /* what is left is ended even when the command has ended by itself */
+    /* From TERM to KILL for what is left, when a signal has ended the command. */
+    int64_t kill_after_ms;
+    int commands;           /* how many share the deadline; 0: this one alone */
+    bool ends_rest;         /* what is left is ended even when the command has ended by itself */
     gboolean wait_children; /* the lock is kept until what is left then has ended by itself */
     gboolean leave_daemons; /* what has a session of its own is not ended */
     struct cgroup *cgroup;  /* for the command; NULL: it stays in ours */

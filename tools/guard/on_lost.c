@@ -67,42 +67,31 @@ void on_lost_signal(struct on_lost *o, int signo)
     o->asked |= ends;
 }
 
-/* Sends TERM to --on-lost, whose time is over; or KILL, if it has had INT or TERM before. */
-static void on_lost_end(struct on_lost *o)
-{
-    if (!o->asked)
-        say("--on-lost: %s: still running after %g s; ending it", o->termination->options->path,
-            (double)o->termination->options->on_lost_ms / 1000);
-    on_lost_line(o, "ending", o->asked ? SIGKILL : SIGTERM);
-    on_lost_signal(o, SIGTERM);
-    set_limit(o, LAST_MS);
-}
-
-static void tell_end(const struct on_lost *o, int result)
-{
-    const char *path = o->termination->options->path;
-
-    on_lost_line(o, "ended",
-                 WIFSIGNALED(result) ? STATUS_SIGNAL + WTERMSIG(result) : WEXITSTATUS(result));
-    if (WIFSIGNALED(result))
-        say("--on-lost: %s: ended by signal %d", path, WTERMSIG(result));
-    else if (WEXITSTATUS(result) != 0)
-        say("--on-lost: %s: status %d", path, WEXITSTATUS(result));
-}
-
 bool on_lost_over(struct on_lost *o, struct events *events)
 {
     int result = 0;
 
     if (o->pid == 0)
         return true;
+    const struct hold_options *options = o->termination->options;
     if (waitpid(o->pid, &result, WNOHANG) == 0) {
-        if (now_ms() >= o->limit_at)
-            on_lost_end(o);
+        if (now_ms() >= o->limit_at) { /* TERM; or KILL, if INT or TERM was sent before */
+            if (!o->asked)
+                say("--on-lost: %s: still running after %g s; ending it", options->path,
+                    (double)options->on_lost_ms / 1000);
+            on_lost_line(o, "ending", o->asked ? SIGKILL : SIGTERM);
+            on_lost_signal(o, SIGTERM);
+            set_limit(o, LAST_MS);
+        }
         events_arm(events, o->limit_at - now_ms());
         return false;
     }
     atomic_store(&o->termination->shared->on_lost, 0);
-    tell_end(o, result);
+    on_lost_line(o, "ended",
+                 WIFSIGNALED(result) ? STATUS_SIGNAL + WTERMSIG(result) : WEXITSTATUS(result));
+    if (WIFSIGNALED(result))
+        say("--on-lost: %s: ended by signal %d", options->path, WTERMSIG(result));
+    else if (WEXITSTATUS(result) != 0)
+        say("--on-lost: %s: status %d", options->path, WEXITSTATUS(result));
     return true;
 }

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What looks at a tree have shown. */
+/* The results of looks at a tree. */
 struct pace {
     int64_t count;   /* how many processes the last look has found */
-    int64_t cost_ns; /* ns that a look takes for one process, by the slowest look of late */
+    int64_t cost_ns; /* ns that a look takes for one process, by the slowest of the last looks */
 };
 
 /* Takes the figures of a look, which has found count processes in ms of time and cpu_ms of a

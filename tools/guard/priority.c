@@ -24,13 +24,18 @@ static void on_too_long(int signo)
     priority_give_back();
 }
 
-/* Sets the limit of real-time running, and what happens at it. */
-static void limit_run(void)
+void priority_raise(void)
 {
+    const struct sched_param lowest = {.sched_priority = 1};
     const struct sigaction action = {.sa_handler = on_too_long};
-    struct rlimit ours = limit;
     sigset_t set;
 
+    policy = sched_getscheduler(0);
+    if (policy == SCHED_RR || policy == SCHED_FIFO || sched_getparam(0, &before) != 0 ||
+        getrlimit(RLIMIT_RTTIME, &limit) != 0 || sched_setscheduler(0, SCHED_RR, &lowest) != 0)
+        return;
+    raised = true;
+    struct rlimit ours = limit;
     if (ours.rlim_cur > RUN_MOST_US)
         ours.rlim_cur = RUN_MOST_US;
     setrlimit(RLIMIT_RTTIME, &ours);
@@ -38,18 +43,6 @@ static void limit_run(void)
     sigemptyset(&set);
     sigaddset(&set, SIGXCPU);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
-void priority_raise(void)
-{
-    const struct sched_param lowest = {.sched_priority = 1};
-
-    policy = sched_getscheduler(0);
-    if (policy == SCHED_RR || policy == SCHED_FIFO || sched_getparam(0, &before) != 0 ||
-        getrlimit(RLIMIT_RTTIME, &limit) != 0 || sched_setscheduler(0, SCHED_RR, &lowest) != 0)
-        return;
-    raised = true;
-    limit_run();
 }
 
 void priority_give_back(void)

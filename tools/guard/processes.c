@@ -108,22 +108,18 @@ static bool read_program(const char *link, char name[PATH_MAX], struct stat *ret
     return true;
 }
 
-/* Whether the process runs zkl's program. Its name is no proof, because any process may take any
- * name. Another version of zkl counts, too, if its file has the same path and owner. */
-static bool runs_zkl(pid_t pid)
+/* Whether the process has that name, and runs zkl's program: any process may take any name. Another
+ * version of zkl counts, too, if its file has the same path and owner. */
+static bool is_zkl_called(const struct process *p, const char *name)
 {
     char link[32], ours[PATH_MAX], its[PATH_MAX];
     struct stat our_file, its_file;
 
-    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+    if (strcmp(p->name, name) != 0)
+        return false;
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)p->pid);
     return read_program("/proc/self/exe", ours, &our_file) && read_program(link, its, &its_file) &&
            strcmp(ours, its) == 0 && our_file.st_uid == its_file.st_uid;
-}
-
-/* Whether the process has that name, and runs zkl. */
-static bool is_zkl_called(const struct process *p, const char *name)
-{
-    return strcmp(p->name, name) == 0 && runs_zkl(p->pid);
 }
 
 /* Parses the text of a file stat: "PID (NAME) " and more fields. NAME may contain anything. */
@@ -276,26 +272,21 @@ static int append_children_of_threads(const char *tasks, GArray *list)
     return error;
 }
 
-/* Whether the process has one thread. tasks has a directory for each thread. A directory has a link
- * from each directory in it, from its parent, and from itself. */
-static bool has_one_thread(const char *tasks)
-{
-    struct stat file;
-
-    return stat(tasks, &file) == 0 && file.st_nlink == 3;
-}
-
 GArray *processes_children(pid_t parent)
 {
     GArray *list = g_array_new(FALSE, FALSE, sizeof(pid_t));
     char tasks[32], file[48];
+    struct stat threads;
     int error = 0;
 
     snprintf(tasks, sizeof tasks, "/proc/%d/task", (int)parent);
     snprintf(file, sizeof file, "%s/%d/children", tasks, (int)parent);
+    /* Each thread is a directory in tasks. A directory has a link from each directory in it, from
+     * its parent, and from itself: three links are one thread. */
     if (!has_own_proc())
         error = ENOENT;
-    else if (!has_one_thread(tasks) || !processes_append_children(AT_FDCWD, file, list))
+    else if (stat(tasks, &threads) != 0 || threads.st_nlink != 3 ||
+             !processes_append_children(AT_FDCWD, file, list))
         error = append_children_of_threads(tasks, list);
     if (error != 0)
         g_clear_pointer(&list, g_array_unref);
@@ -310,28 +301,26 @@ static bool is_reaped(pid_t pid)
     return !processes_are_short() && kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-/* Appends a process, unless the look has seen it. Returns false if it exists and cannot be read. */
-static bool append_once(GArray *list, GHashTable *seen, pid_t pid)
-{
-    struct process p;
-
-    if (g_hash_table_contains(seen, GINT_TO_POINTER(pid)))
-        return true;
-    if (!process_read(pid, &p, NULL))
-        return is_reaped(pid);
-    g_array_append_val(list, p);
-    g_hash_table_add(seen, GINT_TO_POINTER(pid));
-    return true;
-}
-
-/* Appends the children of a process. Returns false if a child, or their list, cannot be read. */
+/* Appends the children of a process, without those that the look has seen. Returns false if a child
+ * that exists, or the list of children, cannot be read. */
 static bool append_children_of(GArray *list, GHashTable *seen, pid_t parent)
 {
     g_autoptr(GArray) pids = processes_children(parent);
     bool complete = pids || is_reaped(parent);
 
-    for (guint i = 0; pids && complete && i < pids->len; i++)
-        complete = append_once(list, seen, g_array_index(pids, pid_t, i));
+    for (guint i = 0; pids && complete && i < pids->len; i++) {
+        const pid_t pid = g_array_index(pids, pid_t, i);
+        struct process p;
+
+        if (g_hash_table_contains(seen, GINT_TO_POINTER(pid)))
+            continue;
+        if (process_read(pid, &p, NULL)) {
+            g_array_append_val(list, p);
+            g_hash_table_add(seen, GINT_TO_POINTER(pid));
+        } else {
+            complete = is_reaped(pid);
+        }
+    }
     return complete;
 }
 

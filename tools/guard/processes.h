@@ -37,7 +37,7 @@ enum processes_sight processes_sight(void);
 int process_open(pid_t pid);
 
 /* Returns all processes, sorted: a GArray of struct process. Returns NULL with errno set if /proc
- * is missing, if it is another namespace's and would tell of others' processes, or if memory or
+ * is missing, if it is another namespace's and shows that one's processes, or if memory or
  * descriptors were short. */
 GArray *processes_read(void);
 

@@ -1,5 +1,5 @@
 /* Memory that tool and guard share, mapped before the fork. Final facts are written here and not
- * sent in messages, because the queue of a process that is stopped may be full. */
+ * sent in messages, because the channel to a process that is stopped may be full. */
 #ifndef ZKL_TOOLS_SHARED_H
 #define ZKL_TOOLS_SHARED_H
 
@@ -17,7 +17,7 @@
 enum exit_cause {
     CAUSE_NONE,
     CAUSE_ENDED, /* the command has ended by itself, and the lock was ours until then */
-    /* With all others tool and guard end the command: */
+    /* With all other causes tool and guard end the command: */
     CAUSE_DEADLINE, /* the lock could not be renewed */
     CAUSE_REVOKED,  /* the lock was lost before its deadline */
     CAUSE_SUSPECT,  /* the lock is in doubt, and --on-suspect is term */
@@ -36,8 +36,7 @@ enum exit_cause {
 
 struct shared {
     struct deadline *deadline; /* the deadline: the command's tree reads it, too */
-    atomic_int
-        leader; /* the command's first process, whose pid is the group's id; 0: there is none yet */
+    atomic_int leader;         /* the first process, whose pid is the group's id; 0: none yet */
     atomic_int cause;
     atomic_int exec_error;  /* the errno of a command that cannot be executed */
     atomic_int fork_error;  /* the errno of a zygote that could not start the guard; 0: none */
@@ -61,8 +60,7 @@ struct shared {
     atomic_bool on_lost_begun; /* --on-lost is being run, or has been */
     atomic_int on_lost;        /* the pid of --on-lost, until it is reaped; 0: none */
     atomic_int guard;          /* the guard's pid, until it is reaped; 0: there is none */
-    atomic_bool
-        cleared; /* a zygote's guard has ended, and has left nothing of its tree to the zygote */
+    atomic_bool cleared;     /* the guard of a zygote has ended, and nothing of its tree is left */
     zkl_session_claim claim; /* the id and password of the tool's session */
     atomic_bool claimed;     /* .claim is complete */
     atomic_bool finished;    /* the tool closes its session itself */

@@ -1,5 +1,6 @@
-/* Before a sweep signals a process, it opens a pidfd of that, and then looks once more whether the
- * process is meant. */
+/* A sweep sends a signal to the members of a tree (tree.h). Before it signals a process, it opens a
+ * pidfd of that process, and then looks once more whether the process is a member. A child that we
+ * have not reaped needs no such look: its pid means nobody else. */
 #include "sweep.h"
 #include "../events.h"
 #include "priority.h"
@@ -141,7 +142,7 @@ static bool must_stay(const struct sweep *s, pid_t pid)
     return pid == s->tree.group || pid == s->tree.helper || is_prior(s, pid);
 }
 
-/* Whether our children have to be found by trying pids: no list tells of them. All of them are
+/* Whether our children have to be found by trying pids, because no list shows them. All of them are
  * members then. */
 static bool must_ask(const struct sweep *s)
 {
@@ -230,34 +231,27 @@ static bool send_now(struct sweep *s, int fd, const struct process *p, int signo
     return sent;
 }
 
-/* Looks once more whether the process is meant, and sends signo by its pidfd. On a kernel without
- * pidfds, only the look right before the signal is left. */
-static bool send_to_other(struct sweep *s, struct process_table table, const struct process *p,
-                          int signo)
-{
-    const int fd = process_open(p->pid);
-    const bool sent = (fd >= 0 || errno == ENOSYS) &&
-                      tree_still(&s->tree, table, p, process_read, NULL) &&
-                      send_now(s, fd, p, signo);
-
-    if (fd >= 0)
-        close(fd);
-    processes_reserve();
-    return sent;
-}
-
 /* Sends signo to a member. If list_own() has found it, its pid is nobody else's until we reap it.
- * So one system call is enough, where others need nine. */
+ * So one system call is enough, where others need nine: a pidfd is opened, and a look tells once
+ * more whether the process is meant. On a kernel without pidfds, only that look is left. */
 static bool send_to(struct sweep *s, struct process_table table, const struct process *p, int signo,
                     size_t *others)
 {
     if (!is_own(s, p->pid) && (*others)++ % OTHERS_MOST == 0)
         list_own(s);
-    if (!is_own(s, p->pid))
-        return send_to_other(s, table, p, signo);
-    if (signo == SIGKILL)
-        g_hash_table_add(s->struck, GINT_TO_POINTER(p->pid));
-    return send_now(s, -1, p, signo);
+    if (is_own(s, p->pid)) {
+        if (signo == SIGKILL)
+            g_hash_table_add(s->struck, GINT_TO_POINTER(p->pid));
+        return send_now(s, -1, p, signo);
+    }
+    const int fd = process_open(p->pid);
+    const bool sent = (fd >= 0 || errno == ENOSYS) &&
+                      tree_still(&s->tree, table, p, process_read, NULL) &&
+                      send_now(s, fd, p, signo);
+    if (fd >= 0)
+        close(fd);
+    processes_reserve();
+    return sent;
 }
 
 bool sweep_everybody(const struct member *m, void *data)
@@ -265,14 +259,6 @@ bool sweep_everybody(const struct member *m, void *data)
     (void)m;
     (void)data;
     return true;
-}
-
-/* Counts a member in r. */
-static void count_member(struct swept *r, const struct process *p)
-{
-    if (r->first.pid == 0 || (r->first.guard && !p->guard))
-        r->first = *p;
-    r->others += p->guard ? 0 : 1;
 }
 
 /* Whether a process is to get signo. KILL is sent once. STOP is sent again if somebody else has
@@ -308,12 +294,15 @@ static struct swept signal_listed(struct sweep *s, const GArray *list, int signo
     g_hash_table_remove_all(s->own);
     for (size_t i = 0; i < count && (until == INT64_MAX || now_ms() < until); i++) {
         const struct member *m = &members[signo == SIGCONT ? count - 1 - i : i];
+        const struct process *p = m->process;
 
-        count_member(&r, m->process);
+        if (r.first.pid == 0 || (r.first.guard && !p->guard))
+            r.first = *p;
+        r.others += p->guard ? 0 : 1;
         if (!choose || !choose(m, data))
             r.spared++;
-        else if (is_due(s, m->process, signo) && send_to(s, table, m->process, signo, &others) &&
-                 remember_sent(s, m->process, signo))
+        else if (is_due(s, p, signo) && send_to(s, table, p, signo, &others) &&
+                 remember_sent(s, p, signo))
             r.sent++;
     }
     return r;
@@ -566,19 +555,12 @@ static GArray *children_of_tree(const struct sweep *s)
     return all;
 }
 
-static bool sweep_same(const GArray *a, const GArray *b)
-{
-    return a->len == b->len &&
-           (a->len == 0 || memcmp(a->data, b->data, a->len * sizeof(pid_t)) == 0);
-}
-
 /* Whether one of the children is a member that lives. */
 static bool any_alive(struct sweep *s, const GArray *pids)
 {
     bool alive = false;
 
-    /* After one that lives, the others matter only if they refuse signals: is_alive() tells of
-     * that. */
+    /* Once one lives, the others matter only if they refuse signals, which is_alive() reports. */
     for (guint i = 0; i < pids->len; i++)
         if (!alive || kill(g_array_index(pids, pid_t, i), 0) != 0)
             alive |= is_member(s, g_array_index(pids, pid_t, i)) &&
@@ -608,7 +590,8 @@ static enum sweep_left left_by_children(struct sweep *s)
             result = cannot_tell();
         else if (any_alive(s, now))
             i = LOOKS_MOST;
-        else if (last && sweep_same(last, now))
+        else if (last && last->len == now->len &&
+                 (now->len == 0 || memcmp(last->data, now->data, now->len * sizeof(pid_t)) == 0))
             result = SWEEP_GONE;
         g_clear_pointer(&last, g_array_unref);
         last = now;

@@ -10,10 +10,9 @@
 struct sweep {
     struct tree tree;
     GArray *prior; /* the processes of tree.prior */
-    GHashTable
-        *killed; /* processes that have got KILL, by process_key(), as in the next two sets */
-    GHashTable *stopped;
-    GHashTable *refused;
+    /* Processes by process_key(): those that have got KILL or STOP, and those that we may not
+     * signal. */
+    GHashTable *killed, *stopped, *refused;
     bool alone;      /* root had no child at the beginning: all that it has now are members */
     pid_t asked;     /* how many pids after our own, and after 0, were tried as children */
     bool all_killed; /* the last look was for KILL, spared nobody and found nobody new */

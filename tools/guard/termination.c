@@ -263,9 +263,9 @@ static int64_t cpu_ms(void)
     return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
-/* Says that the tree takes too long to end. Says it again only after the need was down to half of
+/* Says if the tree takes too long to end. Says it again only after the need was down to half of
  * what is too much, because the measure changes with the load. */
-static void tell_outgrown(struct termination *e, int64_t need_ms)
+static void say_if_outgrown(struct termination *e, int64_t need_ms)
 {
     const bool outgrown = plan_end(e, need_ms).outgrown;
 
@@ -308,7 +308,7 @@ void termination_watch(struct termination *e)
     const int64_t need = pace_need_ms(&e->pace, so_far);
     atomic_store(&e->shared->need_ms, (int)MIN(need, INT_MAX));
     if (all)
-        tell_outgrown(e, need);
+        say_if_outgrown(e, need);
 }
 
 /* Looks are more frequent when the lock may end soon, so that the tree is known as it is then. */
@@ -345,7 +345,7 @@ static void explain_kill(const struct termination *e, enum exit_cause why)
     const char *path = e->options->path;
 
     if (why == CAUSE_OUTGROWN)
-        return; /* tell_outgrown() has said it */
+        return; /* say_if_outgrown() has said it */
     if (why == CAUSE_TOOL)
         say("%s: zkl itself was killed; so is the command", path);
     else if (why == CAUSE_GUARD)
@@ -433,36 +433,23 @@ bool termination_leader_ended(struct termination *e)
     return true;
 }
 
-/* Says that the command was killed and does not end. */
-static void give_up(struct termination *e)
-{
-    const struct process p = sweep_signal(&e->sweep, 0, NULL, NULL).first;
-
-    e->given_up = true;
-    if (p.pid > 0)
-        say("%s: process %d (%s) was killed and does not end", e->options->path, (int)p.pid,
-            p.name);
-    else
-        say("%s: the command was killed and does not end", e->options->path);
-}
-
 /* Whether the end of the tree is not waited for any more. While the lock is ours, it is waited for,
- * however long that takes. */
+ * however long that takes. Says once that the command was killed and does not end. */
 static bool never_gone(struct termination *e)
 {
+    const char *path = e->options->path;
     const bool late = e->give_up_at != 0 && now_ms() >= e->give_up_at;
 
-    if (late && !e->given_up)
-        give_up(e);
+    if (late && !e->given_up) {
+        const struct process p = sweep_signal(&e->sweep, 0, NULL, NULL).first;
+
+        e->given_up = true;
+        if (p.pid > 0)
+            say("%s: process %d (%s) was killed and does not end", path, (int)p.pid, p.name);
+        else
+            say("%s: the command was killed and does not end", path);
+    }
     return late && shared_left_ms(e->shared) == 0;
-}
-
-static void announce_loss(const struct termination *e)
-{
-    const char *loss = termination_loss_name(e);
-
-    status_line(e->options->status_fd, "lost %s%s%s", exit_cause_name(shared_cause(e->shared)),
-                loss ? " " : "", loss ? loss : "");
 }
 
 bool termination_over(struct termination *e)
@@ -472,8 +459,12 @@ bool termination_over(struct termination *e)
     if (leader > 0 && !termination_tree_gone(e) && !never_gone(e))
         return false;
     termination_leader_ended(e);
-    if (!atomic_exchange(&e->shared->gone, true))
-        announce_loss(e);
+    if (!atomic_exchange(&e->shared->gone, true)) {
+        const char *loss = termination_loss_name(e);
+
+        status_line(e->options->status_fd, "lost %s%s%s", exit_cause_name(shared_cause(e->shared)),
+                    loss ? " " : "", loss ? loss : "");
+    }
     return true;
 }
 
@@ -533,31 +524,26 @@ static void kill_rest(struct termination *e, bool nested)
 }
 
 /* Does what is due for the rest: TERM, KILL to our own, KILL to all. */
-static void end_rest(struct termination *e)
-{
-    const int64_t limit = e->options->kill_after_ms;
-    const int64_t age = now_ms() - e->rest_since;
-
-    if (atomic_load(&e->shared->to_kill) || age >= 2 * limit)
-        kill_rest(e, true);
-    else if (age >= limit)
-        kill_rest(e, false);
-    else if (age >= REST_PATIENCE_MS && !e->rest_asked) {
-        e->rest_asked = true;
-        termination_tree_term(e, now_ms() + shared_left_ms(e->shared) - termination_margin_ms(e));
-        status_line(e->options->status_fd, "rest TERM");
-    }
-}
-
 bool termination_rest(struct termination *e)
 {
+    const int64_t limit = e->options->kill_after_ms;
+
     if (!must_end_rest(e))
         return false;
     if (e->rest_since == 0)
         e->rest_since = now_ms();
     if (termination_tree_gone(e))
         return false;
-    end_rest(e);
+    const int64_t age = now_ms() - e->rest_since;
+    if (atomic_load(&e->shared->to_kill) || age >= 2 * limit) {
+        kill_rest(e, true);
+    } else if (age >= limit) {
+        kill_rest(e, false);
+    } else if (age >= REST_PATIENCE_MS && !e->rest_asked) {
+        e->rest_asked = true;
+        termination_tree_term(e, now_ms() + shared_left_ms(e->shared) - termination_margin_ms(e));
+        status_line(e->options->status_fd, "rest TERM");
+    }
     return true;
 }
 

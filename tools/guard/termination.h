@@ -20,10 +20,11 @@ struct termination {
     pid_t parent; /* the guard's: the tool, or its zygote */
     pid_t guard;
     int64_t ending_at; /* by now_ms(): the first TERM; then, once there was one, the first KILL */
-    int64_t kill_at; /* by now_ms(): KILL comes then, after TERM, whatever a late renewal brings */
-    int64_t
-        give_up_at; /* by now_ms(): what KILL has not ended then never ends; 0: KILL was not sent */
-    bool given_up;  /* it was said that a process does not end */
+    int64_t kill_at;   /* by now_ms(): when KILL follows TERM, whatever a late renewal brings */
+
+    /* By now_ms(): what KILL has not ended then never ends; 0: KILL was not sent. */
+    int64_t give_up_at;
+    bool given_up; /* it was said that a process does not end */
 
     /* While the command runs: */
     struct pace pace;
@@ -38,8 +39,8 @@ struct termination {
     int64_t killed_at;  /* the first KILL that went to other zkl as well */
     int64_t look_at;    /* the earliest time of the next look at the whole tree */
 
-    int64_t
-        wait_at; /* the earliest time to find out again whether the living children are members */
+    /* The earliest time to find out again whether the living children are members. */
+    int64_t wait_at;
     int64_t wait_most; /* the time to do so even if nothing happens */
     bool wait_news;    /* something has happened since the last look */
 
@@ -71,9 +72,11 @@ int64_t termination_margin_ms(const struct termination *e);
  * time for TERM. */
 int64_t termination_grace_ms(const struct termination *e);
 
-/* The first sends STOP to each process that is not stopped yet, but to no zkl and no guard, which
- * go on renewing their locks. The second sends CONT to the processes that the first has stopped. */
+/* Sends STOP to each process that is not stopped yet, but to no zkl and no guard, which go on
+ * renewing their locks. */
 void termination_tree_stop(struct termination *e);
+
+/* Sends CONT to the processes that termination_tree_stop() has stopped. */
 void termination_tree_continue(struct termination *e);
 
 /* Sends KILL to the tree. nested: to another zkl and what is below it too, but for a while not to
@@ -112,8 +115,8 @@ bool termination_over(struct termination *e);
  * was ended by a signal, or was asked to end. Call it when the leader has ended. */
 bool termination_keeps_rest(const struct termination *e);
 
-/* Whether the lock is kept so, and a process lives that the leader has left. Call it while the lock
- * is ours; the guard does at each event. */
+/* Whether the lock is kept for a process that lives and that the leader has left. Call it while the
+ * lock is ours; the guard does at each event. */
 bool termination_waits(struct termination *e);
 
 /* Returns in how many ms termination_waits() is to be called again, if there is no event before. */

@@ -31,8 +31,7 @@ struct process_table {
 struct tree {
     pid_t root;   /* whose descendants are meant: guard, tool or supervisor */
     pid_t helper; /* a child of root that is no member, though processes below it may be; 0: none */
-    pid_t
-        group; /* a process group, all of which are members, as its leader is not reaped; 0: none */
+    pid_t group;  /* all of it are members: its leader is not reaped; 0: none */
     pid_t session; /* root's; with leave_sessions, processes of other sessions are left alone */
     bool leave_sessions;
     /* Children that root had before: they and what is below them are no members. */
@@ -41,7 +40,7 @@ struct tree {
 
 enum tree_place {
     TREE_UNKNOWN,
-    TREE_ON_THE_WAY, /* a search has come by, and its ancestors decide */
+    TREE_ON_THE_WAY, /* a search has passed it; its ancestors decide */
     TREE_INSIDE,
     TREE_OUTSIDE
 };

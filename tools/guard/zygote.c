@@ -16,24 +16,14 @@
 
 /* ---- what guards leave: by the zygote, or by a tool that stands in for it ---- */
 
-/* No guard will end this command. Bars it from beginning, and marks as done all that others wait
- * for, even --on-lost, which nobody runs. */
+/* Gives up a command that no guard will end: bars it from beginning, and marks as done all that
+ * others wait for, even --on-lost, which nobody runs. */
 static void mark_unguarded(struct shared *s)
 {
     shared_decide(s, CAUSE_GUARD);
     shared_bar(s);
     atomic_store(&s->on_lost_begun, true);
     atomic_store(&s->gone, true);
-    atomic_store(&s->cleared, true);
-}
-
-/* A guard has exited. If it had to end its command, and its status is not STATUS_LOST, a process
- * has survived KILL: then the session is not to be ended. */
-static void see_exit(struct zygote *z, struct shared *s, const siginfo_t *info)
-{
-    z->given_up |= shared_cause(s) > CAUSE_ENDED && info->si_status != STATUS_LOST;
-    if (shared_cause(s) == CAUSE_NONE)
-        mark_unguarded(s); /* the command could not begin, or was not to */
     atomic_store(&s->cleared, true);
 }
 
@@ -92,7 +82,7 @@ static bool clear_killed(struct zygote *z, const GArray *killed)
 
 /* Looks at all guards, and clears those that have ended. Returns how many are not cleared.
  * *ret_due: what killed guards have left needs another look soon. */
-static int mind_guards(struct zygote *z, bool *ret_due)
+static int clear_ended_guards(struct zygote *z, bool *ret_due)
 {
     g_autoptr(GArray) killed = g_array_new(FALSE, FALSE, sizeof(int));
     int left = 0;
@@ -108,7 +98,12 @@ static int mind_guards(struct zygote *z, bool *ret_due)
         if (child_look(guard, &info) == CHILD_LIVES) {
             left++;
         } else if (info.si_code == CLD_EXITED) {
-            see_exit(z, s, &info);
+            /* If the guard had to end its command, and its status is not STATUS_LOST, a process has
+             * survived KILL: then the session is not to be ended. */
+            z->given_up |= shared_cause(s) > CAUSE_ENDED && info.si_status != STATUS_LOST;
+            if (shared_cause(s) == CAUSE_NONE)
+                mark_unguarded(s); /* the command could not begin, or was not to */
+            atomic_store(&s->cleared, true);
         } else if (kill_leader(s)) {
             g_array_append_val(killed, k);
         } else {
@@ -172,7 +167,7 @@ static void fork_guard(struct zygote *z, int k, int channel, struct events *even
 
 /* Forks the guards that the tool has asked for. Returns false when the tool is dead, or has ended.
  */
-static bool hear_tool(struct zygote *z, struct events *events)
+static bool fork_ordered_guards(struct zygote *z, struct events *events)
 {
     for (;;) {
         struct message message;
@@ -215,7 +210,7 @@ static void end_after_tool(struct zygote *z, struct events *events)
     bool due;
 
     continue_guards(z);
-    while (mind_guards(z, &due) > 0 && now_ms() < until) {
+    while (clear_ended_guards(z, &due) > 0 && now_ms() < until) {
         events_arm(events, LOOK_MS);
         events_wait(events);
         while (events_signal(events) != 0)
@@ -252,11 +247,11 @@ static _Noreturn void zygote_main(struct zygote *z)
     bool due;
 
     become_zygote(z, &events);
-    while (hear_tool(z, &events)) {
+    while (fork_ordered_guards(z, &events)) {
         while (events_signal(&events) != 0)
             continue;
         reap_forgotten(z);
-        mind_guards(z, &due);
+        clear_ended_guards(z, &due);
         channel_nudge(z->channel);
         if (due)
             events_arm(&events, LOOK_MS);
@@ -333,7 +328,7 @@ void zygote_forget(struct zygote *z, int k, struct guard *g)
     channel_send(z->channel, &message, NULL, -1);
 }
 
-/* Does the work of a dead zygote. A guard that the zygote has forked without noting its pid is
+/* Does the work of a dead zygote. A guard whose pid the dead zygote has not stored is
  * killed with all else that is left. Returns whether something is left to do. */
 static bool stand_in_for_zygote(struct zygote *z)
 {
@@ -343,7 +338,7 @@ static bool stand_in_for_zygote(struct zygote *z)
     for (int k = 0; k < z->count; k++)
         if (atomic_load(&z->shared[k].guard) == 0)
             mark_unguarded(&z->shared[k]);
-    return mind_guards(z, &due) > 0 || sweep_what_is_left(z) == SWEEP_LIVES;
+    return clear_ended_guards(z, &due) > 0 || sweep_what_is_left(z) == SWEEP_LIVES;
 }
 
 int64_t zygote_look(struct zygote *z)
