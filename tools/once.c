@@ -241,9 +241,10 @@ static int once_look_at_record(struct once *o)
         status = fail_last(o->options.hold.path);
     else if (o->status)
         status = once_show(o, timeout_ms);
-    else
-        status = zkl_once_reset(o->once, timeout_ms) == 0 ? STATUS_OK
-                                                          : contenders_failed(o->options.hold.path);
+    else /* the time limit of the connection is shorter than what a lost answer needs */
+        status = zkl_session_wait(session, timeout_ms) == 0 && zkl_once_reset(o->once, 0) == 0
+                     ? STATUS_OK
+                     : contenders_failed(o->options.hold.path);
     once_close(o);
     return status;
 }

@@ -173,6 +173,7 @@ static void call_begin(struct call *c, int64_t timeout_ms)
 
     g_queue_push_tail_link(calls_of(s), &c->link);
     s->users.calls += !c->ops->waits;
+    c->by_default = timeout_ms <= 0;
     if (s->closing)
         call_stop(c, ZKL_ECLOSED, "the session was closed");
     else if (s->refused)
@@ -181,6 +182,12 @@ static void call_begin(struct call *c, int64_t timeout_ms)
         call_arm(s, &c->timer, timeout_ms, call_on_timeout, c);
     if (!c->ended)
         c->ops->begin(c);
+}
+
+void call_outlast_default(struct call *c)
+{
+    if (c->by_default)
+        timers_cancel(&c->timer);
 }
 
 static void call_deliver(void *data)
