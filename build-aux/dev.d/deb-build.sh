@@ -53,7 +53,8 @@ spec() {
         --define "__brp_compress bash /usr/lib/rpm/brp-compress /usr" packaging/zkl.spec
     files_of_debs >../debian.files
     files_of_rpms >../spec.files
-    python3 -B build-aux/dev.d/package-files.py packaging/differences ../debian.files ../spec.files
+    python3 -B build-aux/dev.d/compare-files.py packaging/differences "Debian's packages" ../debian.files \
+        "the spec's packages" ../spec.files
 }
 
 "$1"
