@@ -212,8 +212,8 @@ static int once_look_at_record(struct once *o)
         status = fail_last(o->options.run.hold.path);
     else if (o->options.status)
         status = once_show(o, timeout_ms);
-    else
-        status = zkl_once_reset(o->once, timeout_ms) == 0
+    else /* the time limit of the connection is shorter than what a lost answer needs */
+        status = zkl_session_wait(session, timeout_ms) == 0 && zkl_once_reset(o->once, 0) == 0
                      ? STATUS_OK
                      : contenders_failed(o->options.run.hold.path);
     once_close(o);

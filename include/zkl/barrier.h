@@ -25,9 +25,9 @@ typedef struct zkl_barrier_options {
     }
 
 /* Every function below that has a timeout_ms blocks for timeout_ms at most; 0 means one session
- * timeout. Each of them goes on after a lost connection; but if the answer to a change was lost
- * with it, zkl_barrier_set() and zkl_barrier_remove() take up to 22 s more, so with the 10 s that a
- * session has by default and a timeout_ms of 0 they fail. Each returns 0; or
+ * timeout. Each of them goes on after a lost connection. If the answer to a change was lost with
+ * it, zkl_barrier_set() and zkl_barrier_remove() take 22 s more, which a timeout_ms of 0 does not
+ * limit. Each returns 0; or
  *   ZKL_EACCES, ZKL_EPROTO: the server refused a request;
  *   ZKL_ETIMEDOUT: the time passed while there was a connection; a change may have been made;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
@@ -67,8 +67,9 @@ ZKL_API void zkl_barrier_free(zkl_barrier *b);
  *
  * If the answer was lost with a connection, the servers may still do that request, though it was
  * repeated, and even if the repetition was refused. So the call returns, or fails, when they cannot
- * any more: after 22 s more, or 1.1 session timeouts if that is longer. If timeout_ms has passed
- * before, it fails with ZKL_ETIMEDOUT. So does zkl_barrier_remove().
+ * any more: 22 s after the answer to the repetition, or 1.1 session timeouts if that is longer. A
+ * timeout_ms of 0 limits only the time until that answer. If another timeout_ms passes during the
+ * wait, the call fails with ZKL_ETIMEDOUT. The same holds for zkl_barrier_remove().
  *
  * Also returns
  *   ZKL_EPATH: path is below an ephemeral node. */

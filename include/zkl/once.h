@@ -187,7 +187,8 @@ ZKL_API int zkl_once_done(zkl_once *o, int64_t timeout_ms, zkl_once_run **ret);
 /* Deletes the record, so that the next caller runs the work. A run that is in progress fails with
  * ZKL_EVERSION if there was a record before. Blocks for timeout_ms at most; 0 means one session
  * timeout. If the answer is lost, the record is deleted once more, even if another caller has
- * written it since; and the call returns as zkl_barrier_set() does then.
+ * written it since. Then the call waits as zkl_barrier_set() does, and timeout_ms limits it as
+ * there.
  *
  * Returns 0 if there is no record now; or
  *   ZKL_ENOTEMPTY: path/record has children;

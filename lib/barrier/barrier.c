@@ -87,7 +87,11 @@ static struct barrier_op *barrier_op_of(struct driver *d)
 static void barrier_op_step(struct driver *d, const struct machine_event *ev,
                             struct machine_actions *out)
 {
-    barrier_call_step(&barrier_op_of(d)->machine, ev, out);
+    struct barrier_op *op = barrier_op_of(d);
+
+    barrier_call_step(&op->machine, ev, out);
+    if (op->machine.state == BARRIER_CALL_SETTLING)
+        call_outlast_default(&op->driven.call);
 }
 
 static char *barrier_op_data(struct driver *d, unsigned node, int *ret_length)

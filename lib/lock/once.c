@@ -432,6 +432,8 @@ static void once_look_step(struct driver *d, const struct machine_event *ev,
     struct once_look *x = once_look_of(d);
 
     once_step_with(x->of, &x->machine, ev, out);
+    if (x->machine.state == ONCE_SETTLING)
+        call_outlast_default(&x->driven.call);
 }
 
 static void once_look_on_verdict(struct driver *d, const struct machine_action *a)

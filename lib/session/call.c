@@ -167,6 +167,12 @@ static void call_on_timeout(void *data)
     }
 }
 
+void call_outlast_default(struct call *c)
+{
+    if (c->by_default)
+        timers_cancel(&c->timer);
+}
+
 static void call_deliver(void *data)
 {
     struct call *c = data;
@@ -248,6 +254,7 @@ static int call_start(struct call *c, int64_t timeout_ms)
     } else {
         g_queue_push_tail_link(calls_of(s), &c->link);
         s->users.calls += !c->ops->waits;
+        c->by_default = timeout_ms <= 0;
         if (s->closing)
             call_stop(c, ZKL_ECLOSED, "the session was closed");
         else if (s->refused)

@@ -39,6 +39,7 @@ struct call {
     GList link; /* in the list of the session's calls that have not ended */
     bool told;  /* the caller was told the result */
     bool ended;
+    bool by_default; /* its time limit is the default: timeout_ms was 0 */
     struct timer timer;
     zkl_done_fn fn; /* NULL: somebody waits in call_run() */
     void *data;
@@ -69,6 +70,11 @@ void call_end_as(struct call *c, const zkl_error *why);    /* NULL, or its code 
  * that it has under way, is a user of the session, and hears of the session's end. */
 void call_tell(struct call *c, int code, const char *text);
 void call_tell_as(struct call *c, const zkl_error *why);
+
+/* Lifts the default time limit: the call was answered, and waits only until what was lost cannot be
+ * done any more. That wait ends by itself, and is longer than the default. A time limit that the
+ * caller has chosen stays. */
+void call_outlast_default(struct call *c);
 
 void call_ref(struct call *c);
 void call_unref(struct call *c);

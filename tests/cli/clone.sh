@@ -1,6 +1,6 @@
 #!/bin/bash
-# From a git clone, in place: the steps of the README; git sees nothing of what they make; and ./dev
-# builds nevertheless.
+# From a git clone, in place: the steps of the README; git sees nothing of what they make; the tarball has what git has,
+# by a table of exceptions, and the same bytes each time; and ./dev builds nevertheless.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 begin
@@ -55,6 +55,32 @@ run tools/zkl --version
 expect_match "there is a command" '^0:zkl [0-9.]+$' "$status:$out"
 expect "it is installed" "$scratch/root/usr/local/bin/zkl" "$(ls "$scratch/root/usr/local/bin/zkl")"
 expect "git sees nothing of it" "" "$(git status --porcelain | grep -v '^A ')"
+
+# ---- the tarball ----
+
+git -c user.name=x -c user.email=x@localhost commit -qm x
+compared() {
+    python3 -B build-aux/dev.d/compare-files.py packaging/tarball git "$scratch/tracked" "the tarball" "$scratch/packed"
+}
+run make dist SHELL=/bin/sh
+expect "make dist" 0 "$status"
+tarball=$(echo zkl-*.tar.gz)
+first=$(sha256sum <"$tarball")
+git ls-files >"$scratch/tracked"
+tar -tzf "$tarball" | sed -n 's,^[^/]*/\(.*[^/]\)$,\1,p' >"$scratch/packed"
+run compared
+expect_match "the tarball has what git has, and what is made of that" '^0:.*no difference' "$status:$out"
+echo planted.in.git >>"$scratch/tracked"
+echo planted.in.tarball >>"$scratch/packed"
+run compared
+expect_match "sees what git alone has" 'git: planted\.in\.git; not in the tarball' "$out"
+expect_match "sees what the tarball alone has" 'only in the tarball: planted\.in\.tarball' "$out"
+# As in a clone that was made with another umask, and at another time.
+find docs bench -type f -exec chmod g+w {} + -exec touch {} +
+run make dist SHELL=/bin/sh
+expect "a second tarball of the commit has the same bytes" "$first" "$(sha256sum <"$tarball")"
+
+# ---- ./dev ----
 
 # As ./dev does for all its commands, but for as little as can be built.
 # shellcheck disable=SC2016

@@ -65,6 +65,7 @@ static void wait_for(struct outcome *o)
 
 struct blocking {
     int (*call)(zkl_barrier *b, int64_t timeout_ms);
+    int64_t timeout_ms;
     int code;
     zkl_error why;
     pthread_t thread;
@@ -76,17 +77,23 @@ static void *run(void *data)
 {
     struct blocking *c = data;
 
-    c->code = c->call(b, ZKL_FOREVER);
+    c->code = c->call(b, c->timeout_ms);
     zkl_last_error(&c->why);
     return NULL;
+}
+
+static void call_for(struct blocking *c, int (*fn)(zkl_barrier *b, int64_t timeout_ms),
+                     enum store_kind kind, int64_t timeout_ms)
+{
+    *c = (struct blocking){.call = fn, .timeout_ms = timeout_ms};
+    REQUIRE(pthread_create(&c->thread, NULL, run, c) == 0);
+    fake_await(kind, NODE);
 }
 
 static void call(struct blocking *c, int (*fn)(zkl_barrier *b, int64_t timeout_ms),
                  enum store_kind kind)
 {
-    *c = (struct blocking){.call = fn};
-    REQUIRE(pthread_create(&c->thread, NULL, run, c) == 0);
-    fake_await(kind, NODE);
+    call_for(c, fn, kind, ZKL_FOREVER);
 }
 
 static void check_returns(struct blocking *c, int code)
@@ -171,6 +178,8 @@ static void next_session(void)
     fake_next_session();
 }
 
+enum { LATE_MS = 22000 }; /* 20 s, and the drift */
+
 /* A change whose first answer was lost. */
 struct change {
     int (*fn)(zkl_barrier *b, int64_t timeout_ms);
@@ -185,13 +194,17 @@ static const struct change changes[] = {
     {zkl_barrier_remove, STORE_DELETE, STORE_OK, 0},
     {zkl_barrier_remove, STORE_DELETE, STORE_NOTEMPTY, ZKL_ENOTEMPTY}};
 
-static void lose_and_repeat(const struct change *c)
+static void lose_answer(const struct change *c, int64_t timeout_ms)
 {
     begin_with(NULL);
-    call(&blocking, c->fn, c->kind);
+    call_for(&blocking, c->fn, c->kind, timeout_ms);
     fake_event(STORE_EV_DOWN);
     CHECK(fake_answer(c->kind, NODE, (struct store_reply){.rc = STORE_UNKNOWN}));
     fake_event(STORE_EV_UP);
+}
+
+static void answer_repetition(const struct change *c)
+{
     CHECK(fake_answer(c->kind, NODE, (struct store_reply){.rc = c->rc}));
 }
 
@@ -199,12 +212,11 @@ static void lose_and_repeat(const struct change *c)
  * change it. */
 TEST_CASE(settles)
 {
-    enum { LATE_MS = 22000 }; /* 20 s, and the drift */
-
     for (size_t i = 0; i < 4 * G_N_ELEMENTS(changes); i++) {
         const struct change *c = &changes[i / 4];
         const bool early = i % 2, replaced = i / 2 % 2;
-        lose_and_repeat(c);
+        lose_answer(c, ZKL_FOREVER);
+        answer_repetition(c);
         session_lock(s);
         if (replaced) /* the servers may not have heard of that */
             incarnation_replace(s, LOSS_REPLACED);
@@ -217,6 +229,33 @@ TEST_CASE(settles)
         if (!early)
             zkl_barrier_free(b);
         hand_close(s);
+    }
+}
+
+/* The default time, 10 s here, limits the call until its repetition is answered, and no wait after
+ * that. A chosen one limits both. */
+TEST_CASE(settles_by_default)
+{
+    enum { ANSWERED_MS = 9000, END_MS = ANSWERED_MS + LATE_MS };
+    static const struct {
+        int64_t timeout_ms, answered_ms, end_ms;
+        bool in_vain;
+    } rows[] = {
+        {0, ANSWERED_MS, END_MS, false},          {-1, ANSWERED_MS, END_MS, false},
+        {END_MS + 1, ANSWERED_MS, END_MS, false}, {END_MS - 1, ANSWERED_MS, END_MS - 1, true},
+        {10000, ANSWERED_MS, 10000, true},        {0, INT64_MAX, 10000, true}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows) * G_N_ELEMENTS(changes); i++) {
+        const struct change *c = &changes[i / G_N_ELEMENTS(rows)];
+        const size_t row = i % G_N_ELEMENTS(rows);
+        const int64_t first_ms = MIN(rows[row].answered_ms, rows[row].end_ms);
+        lose_answer(c, rows[row].timeout_ms);
+        hand_pass(s, first_ms);
+        if (rows[row].answered_ms == first_ms)
+            answer_repetition(c);
+        hand_pass(s, rows[row].end_ms - first_ms);
+        check_returns(&blocking, rows[row].in_vain ? ZKL_ETIMEDOUT : c->code);
+        end();
     }
 }
 

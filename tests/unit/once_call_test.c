@@ -180,6 +180,44 @@ TEST_CASE(reset_meanwhile)
     }
 }
 
+static int64_t reset_timeout_ms;
+
+static void *reset_on_thread(void *unused)
+{
+    (void)unused;
+    return GINT_TO_POINTER(zkl_once_reset(once, reset_timeout_ms));
+}
+
+/* The answer to a reset is lost. The default time limits it until the repetition is answered, and
+ * a chosen one until the first request cannot be done any more. */
+TEST_CASE(reset_settles)
+{
+    enum { LATE_MS = 22000 }; /* 20 s, and the drift */
+    static const struct {
+        int64_t timeout_ms, until_ms;
+        int code;
+    } rows[] = {{0, LATE_MS, 0}, {LATE_MS + 1, LATE_MS, 0}, {10000, 10000, ZKL_ETIMEDOUT}};
+    pthread_t thread;
+    void *code;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        s = hand_session();
+        REQUIRE(zkl_once_new(&once, s, "/l", NULL) == 0);
+        reset_timeout_ms = rows[i].timeout_ms;
+        REQUIRE(pthread_create(&thread, NULL, reset_on_thread, NULL) == 0);
+        fake_await(STORE_DELETE, RECORD);
+        fake_event(STORE_EV_DOWN);
+        ANSWER(STORE_DELETE, RECORD, .rc = STORE_UNKNOWN);
+        fake_event(STORE_EV_UP);
+        ANSWER(STORE_DELETE, RECORD, .rc = STORE_OK);
+        hand_pass(s, rows[i].until_ms);
+        pthread_join(thread, &code);
+        CHECK_INT(GPOINTER_TO_INT(code), rows[i].code);
+        zkl_once_free(once);
+        hand_close(s);
+    }
+}
+
 /* The answer is lost, and the node is gone: the token in the record tells. */
 TEST_CASE(answer_lost)
 {
