@@ -401,8 +401,10 @@ static void attempt_list_permits(struct attempt *c, struct machine_actions *out,
 
 static void attempt_list_as_first(struct attempt *c, struct machine_actions *out)
 {
+    const bool with_limit = !c->counts && !c->limit_watched;
+
     c->first = true;
-    attempt_list_permits(c, out, !c->counts && !c->limit_watched);
+    attempt_list_permits(c, out, with_limit);
 }
 
 /* Takes the admission. A contender after us that saw us as not admitted waits for our node to

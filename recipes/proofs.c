@@ -202,7 +202,7 @@ static void new_connection(struct proofs *p)
     p->chain = CHAIN_IDLE;
     p->chain_ever = false;
     p->kept = p->settled = none;
-    p->keep_out = p->keep_second = false;
+    p->keep_under_way = p->keep_second = false;
     p->keep_sent = none;
     drop_reports(p);
 }
@@ -240,7 +240,7 @@ void proofs_disconnected(struct proofs *p)
     p->connected = false;
     p->chain = CHAIN_IDLE;
     p->anchor_sent = none;
-    p->keep_out = false;
+    p->keep_under_way = false;
 }
 
 void proofs_alone(struct proofs *p)
@@ -412,7 +412,7 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
     case PROOF_KEEP:
         /* The sync before it was answered. So the answer to this sync shows that the report for
          * which the one before had waited has arrived. */
-        p->keep_out = true;
+        p->keep_under_way = true;
         p->keep_second = is_second_due(p, now);
         p->keep_sent = p->anchor_sent = now;
         p->keep_reports = p->keep_base;
@@ -428,7 +428,7 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
 void proofs_failed(struct proofs *p, enum proof_kind kind)
 {
     if (kind == PROOF_KEEP) {
-        p->keep_out = false;
+        p->keep_under_way = false;
         drop_reports(p);
     }
     if (kind == PROOF_ANCHOR || kind == PROOF_KEEP)
@@ -465,7 +465,7 @@ static void extend_kept(struct proofs *p, struct instant anchor, struct instant 
 /* Ends a sync in place of a ping, which was answered. */
 static void end_keep(struct proofs *p, struct instant now)
 {
-    p->keep_out = false;
+    p->keep_under_way = false;
     if (p->keep_second && is_some(p->keep_passes))
         add_anchor(&p->passed, p->keep_passes, now);
     if (is_some(p->keep_reports))
@@ -568,7 +568,7 @@ enum proof_wish proofs_want(const struct proofs *p, struct instant now)
     if (!p->connected || p->need == PROOF_COLD)
         return PROOF_NOTHING;
     if (p->need == PROOF_COOL)
-        return p->keep_out || keep_wait(p, now) > 0 ? PROOF_NOTHING : PROOF_SEND_KEEP;
+        return p->keep_under_way || keep_wait(p, now) > 0 ? PROOF_NOTHING : PROOF_SEND_KEEP;
     if (p->chain == CHAIN_WRITE_DUE)
         return PROOF_SEND_WRITE;
     if (p->chain == CHAIN_IDLE && round_due(p, now)) {
@@ -591,7 +591,7 @@ int64_t proofs_wait(const struct proofs *p, struct instant now)
     struct instant next;
 
     if (p->need != PROOF_HOT)
-        return p->keep_out || !p->connected ? keep_period(p) : keep_wait(p, now);
+        return p->keep_under_way || !p->connected ? keep_period(p) : keep_wait(p, now);
     if (p->chain == CHAIN_IDLE && (p->chain_ever || is_timed(p))) {
         const int64_t left = instant_left(now, next_round(p));
         if (p->alone || left > 0)

@@ -121,7 +121,7 @@ struct proofs {
     struct instant kept;    /* 0: it is not known */
     struct instant settled; /* a write that is sent at that time or later revives the deadline */
     /* of syncs in place of pings; a time of 0: none */
-    bool keep_out;
+    bool keep_under_way;         /* the last one is not answered yet */
     bool keep_second;            /* the last one was sent right after the one before */
     struct instant keep_sent;    /* when the last sync was sent */
     struct instant keep_base;    /* the leader is told of this anchor before that is answered */

@@ -289,10 +289,11 @@ static void see_cleared(struct shard *s)
         s->cause = CAUSE_NONE;
     say_guardless(s, error);
     zygote_forget(&s->host->zygote, s->number, &s->guard);
-    /* The command has ended by itself; or the system had no process for it, though the guard may
-     * have been told to run it. */
-    end_attempt(s, s->cause == CAUSE_ENDED ||
-                       (!begun && (s->cause == CAUSE_NONE || s->cause == CAUSE_GUARD)));
+    /* The attempt has failed if the command has ended by itself; or if the system had no process
+     * for it, though the guard may have been told to run it. */
+    const bool failed =
+        s->cause == CAUSE_ENDED || (!begun && (s->cause == CAUSE_NONE || s->cause == CAUSE_GUARD));
+    end_attempt(s, failed);
 }
 
 /* ---- what the plan says ---- */

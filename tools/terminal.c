@@ -42,7 +42,7 @@ bool terminal_job_is_alone(const struct terminal *t, pid_t leader)
 
     for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
         if (fstat(fd, &out) == 0 && S_ISFIFO(out.st_mode))
-            return false;
+            return false; /* its reader may be a pager, which waits for keys */
     return t->own == leader;
 }
 

@@ -1,5 +1,6 @@
-/* zkl watch: shows the queue of one path as it changes. A terminal is drawn again and again.
- * Otherwise each change is a line, or each snapshot a JSON object.
+/* zkl watch: shows the queue of one path as it changes. On a terminal it draws the queue again and
+ * again. Elsewhere it writes a line for each change. With --json it writes an object for each
+ * snapshot.
  *
  * A callback of the library says that something may have changed. Then a thread reads the queue
  * (reader.c), and the main thread shows it. */
@@ -220,7 +221,7 @@ static GString *view_screen(const char *path, const struct view *v, int rows)
 
 /* ---- the watch ---- */
 
-#define TICK_MS 1000 /* how often a terminal is drawn, because the contenders' ages change */
+#define TICK_MS 1000 /* how often the queue is drawn, because the contenders' ages change */
 #define LOOK_MS 5000 /* how often it reads without a change: no watch tells new data of a node */
 
 struct watch {

@@ -29,7 +29,7 @@ struct zkl_grant {
                                       count it, or its end was counted */
     struct stats_path *counted_at; /* where they count it */
     GArray *watchers;              /* of struct watcher; emptied with the last call */
-    GArray *callees[TENURE_CALLS]; /* of struct watcher: for each reason; NULL: none */
+    GArray *callees[TENURE_CALLS]; /* of struct watcher, by enum tenure_call; NULL: none */
     bool loss_told;                /* callbacks tell the loss: the nodes are deleted after them */
     const struct grant_ops *ops;   /* NULL: none of these functions is called */
     void *context;                 /* for the ops */

@@ -29,8 +29,8 @@ struct grant_ops {
     bool outlasts;
     /* Called when the user has given the grant back. NULL: the nodes go. */
     void (*given_back)(void *context, zkl_grant *g, const struct grant_end *end);
-    /* Deletes the nodes; node_gone: the node of the first tenure is known to be gone instead. NULL:
-     * the tenure is released. */
+    /* Deletes the nodes. node_gone: ends the first tenure instead, since a transaction has found
+     * that its node is gone. NULL: the tenure is released. */
     void (*let_go)(void *context, bool node_gone);
 };
 
@@ -87,7 +87,7 @@ bool grant_give_back(zkl_grant *g, bool last);
  * grant RELEASED, though its node stands. Returns false if the grant had ended before. */
 bool grant_disown(zkl_grant *g);
 
-/* Does the second half: deletes the nodes. node_gone: that of the first tenure is gone already. */
+/* Does the second half: deletes the nodes. node_gone: as in struct grant_ops. */
 void grant_let_go(zkl_grant *g, bool node_gone);
 
 /* ---- what happens to a tenure; the watchers of its grant, if there is one, are told ---- */

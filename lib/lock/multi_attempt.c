@@ -90,8 +90,9 @@ static void multi_attempt_enter(struct multi_attempt *a, struct multi_part *p)
     claim_enter(&p->claim, a->session, &spec, multi_attempt_on_decided, p);
 }
 
-/* Releases the locks at all paths, because the grant was given back. If node_gone, the node at the
- * path that the user gave first is gone instead: that lock is lost, and all others with it. */
+/* Releases the locks at all paths, because the grant was given back. If node_gone, a transaction
+ * has found that its fence is gone, which is the node at the path that the user gave first. This
+ * lock is lost, and all others with it. */
 static void multi_attempt_on_let_go(void *context, bool node_gone)
 {
     struct multi_attempt *a = context;

@@ -175,7 +175,7 @@ zkl_op *op_begin(struct op_queue *q, int64_t timeout_ms, zkl_acquired_fn fn, voi
         op->time_limit->timeout_ms = timeout_ms;
     }
     op->fn = fn;
-    if (fn)
+    if (fn) /* otherwise .wake is in that place */
         op->data = data;
     op->link.data = op;
     op->queue = q;

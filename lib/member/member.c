@@ -286,8 +286,8 @@ struct member_list {
     struct drivers drivers;
     /* node -> the first member that has it, with .next_same; no members of parties */
     GHashTable *nodes;
-    unsigned asking; /* how many members .asks */
-    bool suspect;    /* the members were told so, and no proof has come since */
+    unsigned asking;   /* how many members .asks */
+    bool told_suspect; /* the members were told SUSPECT, and no proof has come since */
 };
 
 static bool member_list_needs_deadline(const struct participant *p)
@@ -328,9 +328,9 @@ static void member_list_on_proved(struct participant *p)
 {
     struct member_list *all = (struct member_list *)p;
 
-    if (all->asking == 0 && !all->suspect)
+    if (all->asking == 0 && !all->told_suspect)
         return;
-    all->suspect = false;
+    all->told_suspect = false;
     member_list_set_suspect(p, false);
     member_list_step(p, MEMBER_EV_STANDING);
 }
@@ -339,7 +339,7 @@ static void member_list_on_suspect(struct participant *p)
 {
     member_list_set_suspect(p, true);
     member_list_step(p, MEMBER_EV_STANDING);
-    ((struct member_list *)p)->suspect = true;
+    ((struct member_list *)p)->told_suspect = true;
 }
 
 static void member_want_end_no_more(zkl_member *m)

@@ -275,7 +275,7 @@ static void free_sought(void *data)
     g_free(sought);
 }
 
-/* Finds or makes what is looked for in the directory. */
+/* Returns the late create of the directory. If there is none, begins one. */
 static struct late_create *late_create_for(zkl_session *s, const char *directory)
 {
     struct late_creates *all =

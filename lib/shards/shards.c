@@ -413,7 +413,8 @@ static void slot_on_given_back(void *context, zkl_grant *g, const struct grant_e
         claim_forget(&k->claim);
     k->over = false;
     grant_unref(g_steal_pointer(&k->grant)); /* the user has another reference */
-    slot_end(k, end->owned && k->plan.state == SHARD_HELD);
+    const bool failed = end->owned && k->plan.state == SHARD_HELD;
+    slot_end(k, failed);
 }
 
 static const struct grant_ops slot_grant_ops = {.outlasts = true, .given_back = slot_on_given_back};

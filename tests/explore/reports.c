@@ -287,7 +287,7 @@ static void stay_cool(struct report_state *st)
     for (; st->now < config->cool; report_ping_all(st)) {
         while (report_wish(st) == REPORT_KEEP) {
             report_request(st);
-            while (st->proofs.keep_out)
+            while (st->proofs.keep_under_way)
                 for (uint8_t way = 0; way < REPORT_WAYS; way++)
                     if (is_on_way(st, way, REPORT_KEEP))
                         report_arrives(st, (enum report_way)way);

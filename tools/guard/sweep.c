@@ -16,7 +16,7 @@
 /* The most passes over a tree that keeps growing, before the caller looks at its clock again. */
 #define PASSES_MOST 32
 
-/* How often our own children are killed after one look at everybody. */
+/* How often our own children are killed after one look at all processes. */
 #define CHILDREN_MOST 64
 
 /* How often a list of children that keeps changing is read anew. */
@@ -419,10 +419,10 @@ static void forget_struck(struct sweep *s, const GArray *pids)
     s->struck = left;
 }
 
-/* The children of a process that forks and ends faster than we look at everybody become ours, again
- * and again. The pid of a child that we have not reaped means nobody else. The newest come first,
- * because most of the others are dead. We wait for nobody: that would keep a processor from those
- * who are to die. */
+/* The children of a process that forks and ends faster than we look at all processes become ours,
+ * again and again. The pid of a child that we have not reaped means nobody else. The newest come
+ * first, because most of the others are dead. We wait for nobody: that would keep a processor from
+ * those who are to die. */
 void sweep_kill_children(struct sweep *s, sweep_choose_fn *choose, void *data)
 {
     bool any = s->all_killed;

@@ -76,7 +76,7 @@ enum exit_cause termination_reason(const struct termination *e)
  * not end at once, and that are not its own. */
 #define GUARD_PATIENCE_PER_TIMEOUT 3
 
-/* The time from one look at everybody to the next, as a part of the time since the first KILL. */
+/* The time between two looks at all processes, as a part of the time since the first KILL. */
 #define BACK_OFF 16
 
 /* While the lock may end soon, looks are this many times as frequent. */

@@ -107,8 +107,8 @@ bool termination_leader_ended(struct termination *e);
  * before. */
 int64_t termination_look_ms(const struct termination *e);
 
-/* Whether the tree is gone, or is not waited for any more. If so, tells everybody that the lock is
- * lost. */
+/* Returns whether the tree is gone, or is not waited for any more. If so, lets the tool delete the
+ * node (shared.gone), and writes to --status-fd that the lock is lost. */
 bool termination_over(struct termination *e);
 
 /* Whether the lock is kept for what the leader has left (--wait-children). It is not if the leader
