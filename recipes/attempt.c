@@ -1,6 +1,7 @@
 /* In a step, the phase of the attempt takes the event, unless all phases take it in the same way.
  * If the step moves to another state, the actions with which that state begins come last. A
- * function in this file calls only those above it, and no phase calls another. */
+ * function in this file calls only those above it, and of the three phases (attempt_step_enter(),
+ * attempt_step_wait(), attempt_step_hold()) none calls another. */
 #include "attempt.h"
 
 #include <assert.h>
@@ -1010,7 +1011,7 @@ static bool attempt_has_awaited(const struct attempt *c, const struct machine_ev
 static void attempt_step_claiming(struct attempt *c, const struct machine_event *ev,
                                   const struct attempt_moment *m, struct machine_actions *out)
 {
-    const bool due = ev->kind == ATTEMPT_EV_EXTENDED && m->in_time;
+    const bool due = ev->kind == ATTEMPT_EV_DEADLINE_MOVED && m->in_time;
 
     if (due && c->own_watched)
         attempt_grant(c, m, out);
@@ -1192,7 +1193,7 @@ static void attempt_step_hold(struct attempt *c, const struct machine_event *ev,
             attempt_fail(c, out, ATTEMPT_UNPROVED);
         else
             attempt_reenter(c, out); /* lets others be first */
-    } else if (c->state == ST_PROVING && c->awaits && ev->kind == ATTEMPT_EV_EXTENDED) {
+    } else if (c->state == ST_PROVING && c->awaits && ev->kind == ATTEMPT_EV_DEADLINE_MOVED) {
         attempt_await_deadline(c, m, out);
     } else if (c->state == ST_PROVING && attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN)) {
         if (attempt_read_says_gone(ev))

@@ -10,8 +10,10 @@
  *   the own node was watched before the head went, and silent: WAITING ──> CLAIMING
  *   a deadline lasts: the step that moves to CLAIMING goes on to HOLDING (attempt_begin())
  *   a try waits for the only one ahead, if that retains and so may yield: ATTEMPT_YIELD_MS
- *   own node or session gone, or first for a session timeout without such a deadline:
- *     REENTERING, and when admitted CREATING
+ *   before the grant, own node or session gone, or first for a session timeout without such a
+ *     deadline: REENTERING, and when admitted CREATING
+ *   HOLDING, own node or session gone: ATTEMPT_LOSE, and DONE in the same step. Only a deadline
+ *     that has passed leads to LOST, since there the node may still stand
  *   semaphore, all ahead are admitted: LISTING ──> FIRST ── children or limit changed ──> LISTING
  *   Curator's semaphore, too many children: the same
  *
@@ -78,8 +80,8 @@ enum attempt_slot { ATTEMPT_SLOT_MAIN, ATTEMPT_SLOT_OTHERS, ATTEMPT_SLOT_TOUCH }
 /* The events of an attempt. MACHINE_EV_BEGIN comes when it is admitted, at first and after each
  * ATTEMPT_ADMIT. MACHINE_EV_STOP comes when the caller gives up, by timeout, cancel or close. */
 enum {
-    ATTEMPT_EV_EXTENDED = MACHINE_EV_OWN, /* the session's deadline has moved: mostly later, and
-                                             earlier if a server grants a shorter timeout */
+    ATTEMPT_EV_DEADLINE_MOVED = MACHINE_EV_OWN, /* the session's deadline has moved: mostly later,
+                                             and earlier if a server grants a shorter timeout */
     ATTEMPT_EV_DEADLINE_PASSED, /* the deadline has passed, or the grant has lost another tenure */
     ATTEMPT_EV_ASK_OTHERS, /* the holder asks whether others wait: answered by ATTEMPT_OTHERS */
     ATTEMPT_EV_WATCH_OWN,  /* the holder wants to be told at once when it is asked to give way */

@@ -1,6 +1,10 @@
 /* What a machine asks of the server and is told by it, in ZooKeeper's words, and which answers the
  * driver drops (docs/design/driver.md). A machine is a flat value; a step takes one event and
- * answers with actions. */
+ * answers with actions.
+ *
+ * All of recipes/ is pure: no I/O, clock, thread, lock or allocation. A recipe calls mem..., str...
+ * and other recipes, and nothing else (tests/lint/purity.sh). The caller of a step holds the lock
+ * that guards the machine, mostly the session's monitor. */
 #ifndef RECIPES_MACHINE_H
 #define RECIPES_MACHINE_H
 

@@ -1097,7 +1097,7 @@ static void contenders_extend(struct driver *d, void *proved)
     struct contender *c = DRIVER_OWNER(d, struct contender);
 
     if (!c->tenure) {
-        driver_hear(&c->driver, ATTEMPT_EV_EXTENDED);
+        driver_hear(&c->driver, ATTEMPT_EV_DEADLINE_MOVED);
     } else if (!grant_move_deadline(c->tenure, contender_session(c)->proofs.deadline,
                                     *(bool *)proved)) {
         driver_hear(&c->driver, ATTEMPT_EV_DEADLINE_PASSED);
@@ -1115,7 +1115,7 @@ static void contenders_on_proved(struct participant *p)
     drivers_for_all(&contenders_of_participant(p)->by_deadline, contenders_extend, &proved);
 }
 
-static void contenders_on_deadline(struct participant *p)
+static void contenders_on_deadline_moved(struct participant *p)
 {
     bool proved = false;
 
@@ -1228,7 +1228,7 @@ static const struct participant_ops contenders_participant = {
     .presence = contenders_presence,
     .on = {[NEWS_UP] = contenders_on_up,
            [NEWS_PROVED] = contenders_on_proved,
-           [NEWS_DEADLINE] = contenders_on_deadline,
+           [NEWS_DEADLINE_MOVED] = contenders_on_deadline_moved,
            [NEWS_SUSPECT] = contenders_on_suspect,
            [NEWS_DEADLINE_PASSED] = contenders_on_deadline_passed,
            [NEWS_REPLACED] = contenders_on_replaced,

@@ -8,8 +8,9 @@
  * again when any of this changes. recipes/candidacy.h and observe.h decide.
  *
  * The monitor guards all members that are not set at the start. Functions of the interface, those
- * that the callback thread runs, and those that take the monitor, or check arguments before, are
- * called without it. All others are called with it held. */
+ * that callbacks_push() is given or that call the user, and those that take the monitor, or check
+ * arguments before, are called without it. All others are called with it held, even .free and .same
+ * of a message. */
 #include <stdio.h>
 #include <string.h>
 

@@ -15,9 +15,9 @@ struct multi_path {
 };
 
 /* Makes an attempt for count paths, which are sorted. spec describes each contender, but for the
- * directory and the news. decided is called once: with the grant, whose reference is the callee's,
- * or with the error. spec->news is called with the same context when the grant is lost. The attempt
- * frees itself after the error, or when the grant has ended. */
+ * directory and the news; its .limit and .queue are NULL. decided is called once: with the grant,
+ * whose reference is the callee's, or with the error. spec->news is called with the same context
+ * when the grant is lost. The attempt frees itself after the error, or when the grant has ended. */
 struct multi_attempt *multi_attempt_new(zkl_session *s, const struct contender_spec *spec,
                                         const struct multi_path *paths, uint32_t count,
                                         grant_decided decided, void *context);

@@ -376,7 +376,7 @@ static const struct participant_ops member_list_ops = {
     .needs_deadline = member_list_needs_deadline,
     .presence = member_list_presence,
     .on = {[NEWS_PROVED] = member_list_on_proved,
-           [NEWS_DEADLINE] = member_list_on_deadline,
+           [NEWS_DEADLINE_MOVED] = member_list_on_deadline,
            [NEWS_SUSPECT] = member_list_on_suspect,
            [NEWS_DEADLINE_PASSED] = member_list_on_deadline,
            [NEWS_REPLACED] = member_list_on_replaced,

@@ -4,7 +4,9 @@
  * The thread that has an event runs it: a caller's, the store's completion thread or the timer
  * thread takes the monitor, steps the recipe it concerns and does what the recipe asks, which never
  * blocks. Order of locks: that of all handles, a handle's, the monitor, the log's, the callback
- * queue's; libzookeeper's own are after the monitor. */
+ * queue's; the gate of store_zk_xid.c and libzookeeper's own are after the monitor. One of these
+ * may be before it: libzookeeper's thread may hold the lock of its list of servers while our log
+ * function takes the monitor. So nothing that takes that lock is called with the monitor held. */
 #ifndef LIB_CORE_H
 #define LIB_CORE_H
 
@@ -36,7 +38,7 @@ enum { SESSION_TIMEOUT_MAX_MS = 1000000000 };
 /* What the parts of a session tell those that use them; incarnation.c has the table. */
 struct session_hooks {
     /* Called when a request of this kind was answered definitely on the present connection. */
-    void (*proved)(zkl_session *s, enum proof_kind kind, struct instant sent);
+    void (*answered)(zkl_session *s, enum proof_kind kind, struct instant sent);
     /* Called when a node stands that only the end of the session removes. */
     void (*purge)(zkl_session *s);
 };

@@ -148,7 +148,7 @@ static void retry_begin(void *data)
     incarnation_begin(data);
 }
 
-static const struct session_hooks incarnation_hooks = {.proved = proof_chain_proved,
+static const struct session_hooks incarnation_hooks = {.answered = proof_chain_answered,
                                                        .purge = incarnation_purge};
 
 void incarnation_begin(zkl_session *s)

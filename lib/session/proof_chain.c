@@ -15,18 +15,18 @@
 #define CONFIG_PATH "/zookeeper/config"
 #define RENEWAL_PATH "/zookeeper/zkl-none"
 
-static void on_deadline(void *data);
+static void deadline_on_time(void *data);
 
 static void arm_deadline(zkl_session *s)
 {
     struct instant now = clock_now();
 
     timers_arm(s->timers, &s->deadline_timer, now.boot + instant_left(now, s->proofs.deadline),
-               on_deadline, s);
+               deadline_on_time, s);
 }
 
 /* Tells that the deadline has passed, if that is so on both clocks; the timer runs on one. */
-static void on_deadline(void *data)
+static void deadline_on_time(void *data)
 {
     zkl_session *s = data;
 
@@ -44,7 +44,7 @@ static void spread_deadline(zkl_session *s, enum session_news news)
     arm_deadline(s);
 }
 
-void proof_chain_proved(zkl_session *s, enum proof_kind kind, struct instant sent)
+void proof_chain_answered(zkl_session *s, enum proof_kind kind, struct instant sent)
 {
     bool step = kind == PROOF_SYNC || kind == PROOF_RENEWAL || kind == PROOF_KEEP;
     struct instant now = clock_now();
@@ -54,8 +54,9 @@ void proof_chain_proved(zkl_session *s, enum proof_kind kind, struct instant sen
     if (participants_go_by_it(s))
         kind = proof_by_gain(&s->proofs, kind, sent, now);
     if (proofs_answered(&s->proofs, kind, sent, now))
-        spread_deadline(s, proofs_deadline(&s->proofs, now) == DEADLINE_LASTING ? NEWS_PROVED
-                                                                                : NEWS_DEADLINE);
+        spread_deadline(s, proofs_deadline(&s->proofs, now) == DEADLINE_LASTING
+                               ? NEWS_PROVED
+                               : NEWS_DEADLINE_MOVED);
     if (step)
         proof_chain_run(s);
 }
@@ -212,6 +213,6 @@ void proof_chain_watch_fired(zkl_session *s, const char *path)
 
 void proof_chain_connected(zkl_session *s)
 {
-    spread_deadline(s, NEWS_DEADLINE);
+    spread_deadline(s, NEWS_DEADLINE_MOVED);
     ask_config(s, false);
 }

@@ -12,7 +12,7 @@ void proof_chain_watch_fired(zkl_session *s, const char *path);
 
 /* Takes a proof: a request of this kind, sent then, was answered definitely on the present
  * connection. */
-void proof_chain_proved(zkl_session *s, enum proof_kind kind, struct instant sent);
+void proof_chain_answered(zkl_session *s, enum proof_kind kind, struct instant sent);
 
 /* Called when there is a connection, before anything else is sent on it: tells that the deadline
  * has moved, and asks what server this is. */

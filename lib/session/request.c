@@ -140,12 +140,13 @@ static void request_count_answer(zkl_session *s, struct request *r, const struct
         *request_listed_at(s, r) = (uint32_t)reply->count;
 }
 
-static void request_prove(zkl_session *s, const struct request *r, const struct store_reply *reply)
+static void request_tell_answer(zkl_session *s, const struct request *r,
+                                const struct store_reply *reply)
 {
     if (reply->rc >= STORE_BAD || r->connection != s->connection)
         return;
     s->confirmed = s->connection;
-    s->hooks->proved(s, r->made ? PROOF_ANCHOR : proof_by_answer(r->proves, reply->rc), r->sent);
+    s->hooks->answered(s, r->made ? PROOF_ANCHOR : proof_by_answer(r->proves, reply->rc), r->sent);
 }
 
 static void request_end_waiting(struct request *r, enum store_rc rc)
@@ -303,7 +304,7 @@ static void request_on_reply(void *context, const struct store_reply *reply)
     PROBE(5, request_answered, r->what.path, s->id, (int)r->what.kind, (const void *)r,
           (int)reply->rc);
     request_count_answer(s, r, reply);
-    request_prove(s, r, reply);
+    request_tell_answer(s, r, reply);
     if (r->what.kind == STORE_CREATE && !request_form_answered(s, r, &told)) {
         if (request_submit_weighed(s, r))
             return;

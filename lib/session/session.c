@@ -1,5 +1,6 @@
 /* A session as its user has it, from its options to its end. The functions of the interface are
- * called without the monitor, and take it where they need it. Other functions say if it is held. */
+ * called without the monitor, and take it where they need it. Other functions say if it is held.
+ * zkl_session_dispatch() runs the user's callbacks, so no lock of ours is held there. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>

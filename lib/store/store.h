@@ -2,9 +2,11 @@
  * regain its connection, and ends by expiry or close. The real store is store_zk.c; tests bring
  * others.
  *
- * Every function is called, and every callback made, with the sink's monitor held, mostly the
- * session's. The callbacks of one store come one at a time, in the order in which the server's
- * packets arrived. A callback may submit a request, or close the store. */
+ * Every function is called, and every callback but closed made, with the sink's monitor held,
+ * mostly the session's. The callbacks of one store come one at a time: those of the server's
+ * packets, in the order in which these arrived, on libzookeeper's completion thread; and on the
+ * store's own thread BEGIN, HOST and what is found out in an outage. A callback may submit a
+ * request, or close the store. */
 #ifndef LIB_STORE_H
 #define LIB_STORE_H
 

@@ -2,7 +2,8 @@
  * - it may lose completions at close and never give them after expiry: every request is in a
  *   registry of ours, failed from there, and freed only when the library can call no more;
  * - a call racing with zookeeper_close() uses freed memory: the handle is touched under the
- *   monitor, or by the library's thread itself, and close takes it away under the monitor first;
+ *   monitor, by the library's thread itself, by the connector while nobody else has it, or by a
+ *   user who has borrowed it, for whom close waits; close takes it away under the monitor first;
  * - it resolves names in each round of its loop: it gets addresses, and the resolution delay of -1;
  * - of an even number of addresses it tries every other one: it gets an odd one;
  * - it ends the process when it is refused one of its two threads: two are tried before;
@@ -17,8 +18,9 @@
  * connection.
  *
  * The functions of the table store_zk are called with the monitor held. The functions that
- * libzookeeper calls take it, except for those that give it a name or a password. The functions
- * called zk_servers_… ask servers, and are called without it.
+ * libzookeeper calls take it, except for those that give it a name or a password. The
+ * connector's thread alone reads files, resolves names and asks servers, and always without the
+ * monitor: the functions called zk_servers_…, and others that say so.
  */
 #ifdef HAVE_ZOO_TLS
 #define HAVE_OPENSSL_H 1

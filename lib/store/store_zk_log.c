@@ -5,7 +5,11 @@
  * servers without harm from another thread, or while it is connected. But it calls its log function
  * at each failure, and each time when it has tried all servers. It calls it in the thread that
  * connects, which does nothing else until the function returns. So the store pauses there, and
- * gives the library other servers there. */
+ * gives the library other servers there.
+ *
+ * A line may come in any thread, even with the monitor held: then it is only logged. Only lines of
+ * zookeeper_interest() and handle_socket_error_msg(), which that one thread calls, lead to more.
+ * Those take the monitor, and call zoo_set_servers() without it (docs/design/servers.md). */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>

@@ -247,7 +247,7 @@ void client_extend(struct state *st, int i)
     if (c->machine.state == ST_DONE)
         return;
     if (c->machine.state != ST_HOLDING)
-        client_step_kind(st, i, ATTEMPT_EV_EXTENDED);
+        client_step_kind(st, i, ATTEMPT_EV_DEADLINE_MOVED);
     else if (!c->grant)
         client_step_kind(st, i, ATTEMPT_EV_DEADLINE_PASSED);
 }

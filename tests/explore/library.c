@@ -210,7 +210,7 @@ static void library_handled(struct actor *a, const struct state *st, const struc
 static void prove(struct actor *a)
 {
     a->session->proofs.alone = true;
-    proof_chain_proved(a->session, PROOF_WRITE, a->now);
+    proof_chain_answered(a->session, PROOF_WRITE, a->now);
     a->session->proofs.alone = false;
 }
 

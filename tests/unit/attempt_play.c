@@ -49,7 +49,7 @@ static const struct {
     [PLAY_LIMIT_CHANGED] = {"limit-changed", .kind = MACHINE_EV_FIRED, .node = ATTEMPT_LIMIT},
     [PLAY_CHILDREN_FIRED] = {"children", .kind = MACHINE_EV_FIRED, .node = ATTEMPT_CHILDREN},
     [PLAY_TIMER] = {"timer", .kind = MACHINE_EV_TIMER},
-    [PLAY_EXTENDED] = {"extended", .kind = ATTEMPT_EV_EXTENDED},
+    [PLAY_EXTENDED] = {"extended", .kind = ATTEMPT_EV_DEADLINE_MOVED},
     [PLAY_DEADLINE_PASSED] = {"too-late", .kind = ATTEMPT_EV_DEADLINE_PASSED},
     [PLAY_LOOK] = {"look", .kind = ATTEMPT_EV_ASK_OTHERS},
     [PLAY_HEED] = {"heed", .kind = ATTEMPT_EV_WATCH_OWN},

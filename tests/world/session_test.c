@@ -40,7 +40,7 @@ static enum presence presence_of_user(const struct participant *p)
 
 HEAR(on_up, NEWS_UP)
 HEAR(on_proved, NEWS_PROVED)
-HEAR(on_deadline, NEWS_DEADLINE)
+HEAR(on_deadline, NEWS_DEADLINE_MOVED)
 HEAR(on_suspect, NEWS_SUSPECT)
 HEAR(on_deadline_passed, NEWS_DEADLINE_PASSED)
 /* As the attempts that had made it: their nodes went with the incarnation. */
@@ -64,7 +64,7 @@ static const struct participant_ops ops = {.is_busy = is_busy,
                                            .presence = presence_of_user,
                                            .on = {[NEWS_UP] = on_up,
                                                   [NEWS_PROVED] = on_proved,
-                                                  [NEWS_DEADLINE] = on_deadline,
+                                                  [NEWS_DEADLINE_MOVED] = on_deadline,
                                                   [NEWS_SUSPECT] = on_suspect,
                                                   [NEWS_DEADLINE_PASSED] = on_deadline_passed,
                                                   [NEWS_REPLACED] = on_replaced,
