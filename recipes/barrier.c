@@ -364,8 +364,8 @@ static void barrier_open_round(struct barrier *b, struct machine_actions *out, u
                      (struct machine_part){b->ready ? STORE_SET : STORE_CREATE, BARRIER_READY, -1});
 }
 
-/* Waits for a member of the round before, opens a round, or waits for more members. All czxids are
- * known. */
+/* Waits for a member of the previous round, opens a round, or waits for more members. All czxids
+ * are known. */
 static void barrier_choose_round(struct barrier *b, const struct barrier_members *m,
                                  struct machine_actions *out)
 {
@@ -406,21 +406,21 @@ static void barrier_use_members(struct barrier *b, uint64_t zxid, const struct b
 
 /* ---- leaving ---- */
 
-/* Reads the member, if its czxid is not known; all, if there are members beyond the bound. Returns
- * whether it was not known. */
+/* Reads the member, if its czxid is not known. If a member beyond the bound is known, there may be
+ * many. Then all members are read together, not one after the other. Returns whether the member's
+ * czxid was not known. */
 static bool barrier_read_unread(struct barrier *b, const struct barrier_members *m,
                                 struct machine_actions *out, size_t member)
 {
     if (!barrier_is_unread(m, member))
         return false;
-    barrier_read_member(b, m, out,
-                        barrier_members_between(m, b->bound + 1, BARRIER_UNREAD - 1) > 0 ? m->count
-                                                                                         : member);
+    const bool beyond = barrier_members_between(m, b->bound + 1, BARRIER_UNREAD - 1) > 0;
+    barrier_read_member(b, m, out, beyond ? m->count : member);
     return true;
 }
 
-/* Decides by the listed members, as one that leaves: which member to wait for, whether to delete
- * the own node now, or that all have left. */
+/* Decides what a member that leaves does, by the listed members: which of them it waits for,
+ * whether it deletes the own node now, or that all have left. */
 static void barrier_leave(struct barrier *b, const struct barrier_members *m,
                           struct machine_actions *out)
 {

@@ -68,7 +68,7 @@ bool barrier_call_may_move(enum barrier_call_state from, enum barrier_call_state
  * A create of the own node that was not answered may be done later. So QUITTING waits until it
  * cannot be any more, and deletes the node then: what has left never counts as a member again.
  *
- * The n members with the lowest czxids may enter; members of the round before do not count. A
+ * The n members with the lowest czxids may enter; members of the previous round do not count. A
  * member that sees n of them makes ready, unless anything about ready has changed since it was
  * read. The bound of ready is the czxid of the last of the n, or the zxid of the list if no others
  * are there. A ready lets a member in if it is younger than the member's node and its bound is not
@@ -91,8 +91,8 @@ enum barrier_state {
     BARRIER_JOINING,  /* the own node is being made */
     BARRIER_LOOKING,  /* ready is being read, with a watch */
     BARRIER_COUNTING, /* the members are being listed, and their czxids read if need be */
-    BARRIER_WAITING,  /* waits for ready to change, or for a member of the round before to leave */
-    BARRIER_OPENING,  /* ready is being made */
+    BARRIER_WAITING, /* waits for ready to change, or for a member of the previous round to leave */
+    BARRIER_OPENING, /* ready is being made */
     BARRIER_QUITTING, /* the own node is being deleted, or will be when .late has passed */
     BARRIER_INSIDE,
     BARRIER_LEAVING, /* waits for the others to leave */
@@ -148,7 +148,7 @@ struct barrier {
     int64_t late; /* CLOCK_BOOTTIME, ns: until then a create of the own node may still be done; 0:
                      none may */
     bool ready;   /* COUNTING, OPENING: a ready stands */
-    uint64_t before; /* the bound of the round before; 0: there is no ready */
+    uint64_t before; /* the bound of the previous round; 0: there is no ready */
     uint64_t bound;  /* OPENING, INSIDE, LEAVING: the bound of the own round */
 };
 

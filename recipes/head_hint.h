@@ -22,7 +22,8 @@ enum head_hint {
     HINT_NAMED    /* a hint that names the contender asked for */
 };
 
-/* Tells what the data are for one who asks for that name; "" is no contender's. */
+/* Tells what the data are for a caller that asks for the contender of that name; "" is the name of
+ * none. */
 enum head_hint head_hint_read(const char *data, size_t length, const char *name);
 
 #endif

@@ -273,7 +273,8 @@ static size_t name_own_form(const char *name, size_t length)
     return length > GUARD + UUID && name[GUARD + UUID] == '-' ? GUARD + UUID + 1 : 0;
 }
 
-/* Whether this version writes that before the word of a kind: nothing, "n3-", "s3-", "p007-". */
+/* Whether this version of the library writes mark before the word of that kind. A lease has
+ * nothing, "n3-" or "s3-" there. A contender of another kind has nothing or "p007-". */
 static bool name_is_known_mark(const char *mark, size_t length, enum child_kind kind)
 {
     if (length == 0)

@@ -45,12 +45,12 @@ static void payload_read_transaction(struct payload *p, const char *data, size_t
     int64_t number;
     const size_t at = payload_read_digits(data, length, &number);
 
-    p->with_numbers = length;
+    p->numbers_end = length;
     if (number < 0 || number > UINT32_MAX || data[at] == '0' ||
         !payload_says(data, at, TRANSACTION_WORDS))
         return;
     p->transaction = (uint32_t)number;
-    p->with_numbers = at - strlen(TRANSACTION_WORDS);
+    p->numbers_end = at - strlen(TRANSACTION_WORDS);
 }
 
 /* Returns where the numbers end: before the ceiling, if there is one. */
@@ -75,13 +75,13 @@ struct payload payload_read(const char *data, size_t length)
     int64_t number;
 
     payload_read_transaction(&p, data, length);
-    size_t at = payload_read_ceiling(data, p.with_numbers, &ceiling);
+    size_t at = payload_read_ceiling(data, p.numbers_end, &ceiling);
     for (;; count++) {
         at = payload_read_after_space(data, at, &number);
         if (number < 0)
             break;
     }
-    p.length = p.with_numbers;
+    p.length = p.numbers_end;
     if (count == 0 || !payload_says(data, at, NUMBERING_WORDS))
         return p;
     p.length = at - strlen(NUMBERING_WORDS);
@@ -94,7 +94,7 @@ void payload_numbers(const char *data, const struct payload *p, int32_t *ret)
 {
     int32_t ceiling;
     int64_t number;
-    size_t at = payload_read_ceiling(data, p->with_numbers, &ceiling);
+    size_t at = payload_read_ceiling(data, p->numbers_end, &ceiling);
 
     for (size_t i = 0; i < p->numbers; i++) {
         at = payload_read_after_space(data, at, &number);

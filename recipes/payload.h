@@ -25,7 +25,7 @@
 
 struct payload {
     size_t length;        /* bytes of the payload, or of the word */
-    size_t with_numbers;  /* bytes of that and the line of numbers */
+    size_t numbers_end;   /* where the line of numbers ends; .length if there is none */
     size_t numbers;       /* how many numbers there are */
     int32_t ceiling;      /* 0: the data have none */
     uint32_t transaction; /* the number of the transaction; 0: the data have none */

@@ -142,8 +142,8 @@ static int64_t keep_period(const struct proofs *p)
     return p->timeout / 7 * 2;
 }
 
-/* Returns a time, ns, that is longer than the leader's tracker needs from taking a session out
- * until it says so. */
+/* The leader's tracker takes a session out of its queue, and marks it as closing a moment later.
+ * Returns a time, in ns, that is longer than that moment. */
 static int64_t settle_time(const struct proofs *p)
 {
     return p->timeout / 12;
@@ -449,9 +449,10 @@ static void end_round(struct proofs *p, struct instant answered)
     }
 }
 
-/* Moves .kept on, since the leader knows of a touch at anchor. If the leader may have taken the
- * session out before, that shows in time: only a write that is sent after .settled revives the
- * deadline. */
+/* Moves .kept on, since the leader knows of a touch at anchor. If neither the deadline nor .kept
+ * was ahead, the leader may have taken the session out of its queue before that touch. Then it
+ * marks the session as closing before .settled, and refuses writes. So only a write that is sent
+ * from .settled on revives the deadline. */
 static void extend_kept(struct proofs *p, struct instant anchor, struct instant now)
 {
     if (is_ahead(p, now))
@@ -473,8 +474,8 @@ static void end_keep(struct proofs *p, struct instant now)
 }
 
 /* Ends a round that rests on something, whose write was answered. Returns whether the deadline
- * moved on. If the session's time was up, it may have been touched while the leader is about to end
- * it: so it must be kept, and settled. */
+ * moved on. If the deadline was over, the touch may have come after the leader took the session out
+ * of its queue. So the session must be kept, and the write sent from .settled on. */
 static bool conclude_round(struct proofs *p, struct instant sent, struct instant now)
 {
     const bool settled = is_kept(p, now) && instant_passed(sent, p->settled, 0);
@@ -499,6 +500,8 @@ bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent
         return false;
     if (instant_is_later_by_both(sent, p->newest))
         p->newest = sent;
+    /* The ring has few places, and must reach back over a relay. So it takes an anchor only if its
+     * newest is old, or if a round wants one. */
     if (newest_anchor_older(p, answered, proofs_anchor_period(p) / 2) ||
         (is_timed(p) && anchor_due(p, answered, 0)))
         add_anchor(&p->heard, sent, answered);

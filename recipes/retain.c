@@ -164,11 +164,12 @@ static void retain_go_on(struct retain *r, const struct retain_event *ev,
     if (goes && ev->sure) {
         r->turn++;
         begin_turn(r, out);
-    } else if (r->wanted ||
-               !(r->watched || r->looking)) { /* the session is in doubt, perhaps for long */
+    } else if (r->wanted || !(r->watched || r->looking)) {
+        /* The session is in doubt, perhaps for long, so no turn begins. A rival waits, or may wait
+         * unseen. So the tenure must not go on. */
         end_tenure(r, ev, out);
     } else {
-        r->state = RETAIN_IDLE;
+        r->state = RETAIN_IDLE; /* a waiter goes on when the session is not in doubt any more */
         if (!r->armed)
             retain_arm(r, out, ev->now + r->retain_ns);
     }

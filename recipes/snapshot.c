@@ -96,7 +96,7 @@ static void snapshot_begin(struct snapshot *s, const struct snapshot_moment *m,
         machine_ask(out, STORE_SYNC, SNAPSHOT_DIRECTORY);
     } else if (s->goal == SNAPSHOT_ASK) {
         snapshot_ask(s, m, out);
-    } else if (s->state == SNAPSHOT_REMOVING) { /* a remove of the session before */
+    } else if (s->state == SNAPSHOT_REMOVING) { /* the former session asked for it */
         snapshot_end(s, out, SNAPSHOT_UNKNOWN, STORE_OK);
     } else {
         snapshot_move(s, SNAPSHOT_REMOVING);

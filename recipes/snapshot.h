@@ -20,10 +20,10 @@
 #include "machine.h"
 
 enum snapshot_goal {
-    SNAPSHOT_OF_ALL,
-    SNAPSHOT_OF_FIRST, /* the first contender of a list that follows a sync */
-    SNAPSHOT_ASK,
-    SNAPSHOT_REMOVE /* the only contender that is known */
+    SNAPSHOT_OF_ALL,   /* read all contenders */
+    SNAPSHOT_OF_FIRST, /* read the first contender of a list that follows a sync */
+    SNAPSHOT_ASK,      /* ask the contenders of an earlier snapshot to give way */
+    SNAPSHOT_REMOVE    /* remove the only contender of an earlier snapshot */
 };
 
 enum snapshot_state {

@@ -197,8 +197,8 @@ static void *close_session(void *data)
     return NULL;
 }
 
-/* Waits until no callback comes any more, then at most patience_ms until the session is closed.
- * Returns whether it is. */
+/* Waits until no callback comes any more, however long that takes. Then waits until the session is
+ * closed, but not after patience_ms from the call. Returns whether it is closed. */
 static bool await_close(struct closing *c, int64_t patience_ms)
 {
     const struct timespec until = worker_after_ms(patience_ms);

@@ -110,6 +110,7 @@ char *identity_sentence(const zkl_contender *c)
 {
     const struct identity i = identity_of(c);
     GString *text = g_string_new(NULL);
+    /* With a host, .name is all of the payload, or the NAME before the host. */
     const bool named = i.host && i.name_length < strlen(c->owner);
 
     if (named || (!i.host && i.name_length > 0))

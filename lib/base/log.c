@@ -49,8 +49,8 @@ static bool log_stderr_is_connection(void)
            (domain == AF_INET || domain == AF_INET6);
 }
 
-/* Writes a line by one write(2), unless less is taken. SIGPIPE is blocked, as in all threads of
- * ours. */
+/* Writes a line with one write(2), or with more if the system takes only a part of it. Returns
+ * false if the line is not written whole. SIGPIPE is blocked, as in all threads of ours. */
 static bool log_stderr_write_all(const char *text, size_t size)
 {
     struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};

@@ -1157,8 +1157,8 @@ static void contenders_on_suspect(struct participant *p)
     drivers_for_all(&contenders_of_participant(p)->by_deadline, contenders_suspect, NULL);
 }
 
-/* Tells a contender of the next session. A node that a lost create made in the session before is
- * gone with it. */
+/* Tells a contender of the next session. A node that a lost create made in the former session is
+ * gone with that session. */
 static void contenders_renew(struct driver *d, void *unused)
 {
     struct contender *c = DRIVER_OWNER(d, struct contender);

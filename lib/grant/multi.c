@@ -151,15 +151,14 @@ static void multi_begin_first(struct multi_queue *q)
 }
 
 /* Returns the number of the transaction of ours that has written the data in ev; 0: none has. If
- * another client has asked the holder to give way, its word stands in place of the payload. */
+ * another client has asked the holder to give way, REVOKE_WORD stands in place of the payload. */
 static uint32_t multi_number_in(struct multi_queue *q, const struct machine_event *ev)
 {
     const char *payload = q->tenure->payload, *data = ev->data ? ev->data : "";
     const struct payload p = payload_read(data, ev->length);
 
     q->asked = payload_asks(data, ev->length, ev->version);
-    const bool ours =
-        p.with_numbers == strlen(payload) && memcmp(data, payload, p.with_numbers) == 0;
+    const bool ours = p.numbers_end == strlen(payload) && memcmp(data, payload, p.numbers_end) == 0;
     return ours || q->asked ? p.transaction : 0;
 }
 
@@ -199,9 +198,9 @@ static char *multi_path(struct driver *d, unsigned node)
 }
 
 /* Returns the data that the set of the own node writes: the payload with its numbers, and the
- * transaction's number. If a client has asked the holder to give way, its word stays in place of
- * the payload. The set asks for the version of another client's data only after a read of them, so
- * it overwrites no such word that was not read. */
+ * transaction's number. If a client has asked the holder to give way, REVOKE_WORD stays in place
+ * of the payload. The set asks for the version of another client's data only after a read of them,
+ * so it overwrites no REVOKE_WORD that was not read. */
 static char *multi_data(struct driver *d, unsigned node, int *ret_length)
 {
     const struct multi_queue *q = DRIVER_OWNER(d, struct multi_queue);
@@ -213,7 +212,7 @@ static char *multi_data(struct driver *d, unsigned node, int *ret_length)
     (void)node;
     if (q->asked)
         text = g_strdup_printf(REVOKE_WORD "%.*s" TRANSACTION_WORDS "%u",
-                               (int)(p.with_numbers - p.length), payload + p.length, number);
+                               (int)(p.numbers_end - p.length), payload + p.length, number);
     else
         text = g_strdup_printf("%s" TRANSACTION_WORDS "%u", payload, number);
     *ret_length = (int)strlen(text);

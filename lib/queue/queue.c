@@ -115,8 +115,9 @@ static void queue_mark_holders(zkl_queue *q)
     g_free(line);
 }
 
-/* Copies what the previous snapshot knows of c, unless that snapshot does not have c, c holds, or
- * the limit was ever changed. */
+/* Copies what the previous snapshot knows of c, so that c is not read again. A holder is always
+ * read again: it may have been asked to give way since. If the limit was ever changed, all are read
+ * again: only a contender's data tell whether it holds beyond the limit. */
 static void queue_copy_known(const zkl_queue *q, zkl_contender *c)
 {
     const zkl_contender *old =
@@ -339,7 +340,7 @@ static void queue_call_store(struct queue_call *x, const struct machine_event *e
     } else if (ev->verb == STORE_GET && x->machine.goal == SNAPSHOT_ASK) {
         const struct payload p = payload_read(ev->data, ev->length);
         g_free(x->numbers);
-        x->numbers = g_strndup((const char *)ev->data + p.length, p.with_numbers - p.length);
+        x->numbers = g_strndup((const char *)ev->data + p.length, p.numbers_end - p.length);
     } else if (ev->verb == STORE_GET) {
         queue_fill_in(q, c, ev);
     }

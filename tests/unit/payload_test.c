@@ -53,7 +53,7 @@ TEST_CASE(numbers)
         bool ok = CHECK_INT(p.numbers, rows[i].count);
         ok &= CHECK_INT(p.length, rows[i].payload);
         ok &= CHECK_INT(p.ceiling, rows[i].ceiling);
-        ok &= CHECK_INT(p.with_numbers, strlen(rows[i].data));
+        ok &= CHECK_INT(p.numbers_end, strlen(rows[i].data));
         payload_numbers(rows[i].data, &p, numbers);
         ok &= CHECK_INT(numbers[0], rows[i].last);
         if (!ok)
@@ -92,7 +92,7 @@ TEST_CASE(lines_of_transactions)
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         const struct payload p = payload_read(rows[i].data, strlen(rows[i].data));
         CHECK_INT(p.length, rows[i].length);
-        CHECK_INT(p.with_numbers, rows[i].length);
+        CHECK_INT(p.numbers_end, rows[i].length);
         CHECK_INT(p.transaction, rows[i].number);
     }
     static const char before[] = "who\nzkl tx 12"; /* what is before the data is none of them */
@@ -141,7 +141,7 @@ TEST_CASE(all_lines)
     const struct payload p = payload_read(data, strlen(data));
 
     CHECK_INT(p.length, strlen("who"));
-    CHECK_INT(p.with_numbers, strlen("who\nzkl numbers 3 5 of 7"));
+    CHECK_INT(p.numbers_end, strlen("who\nzkl numbers 3 5 of 7"));
     CHECK_INT(p.numbers, 2);
     CHECK_INT(p.ceiling, 7);
     CHECK_INT(p.transaction, 12);

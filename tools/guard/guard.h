@@ -40,9 +40,10 @@ bool guard_repeat(struct guard *g, const struct guard *other, struct events *eve
 /* Frees what this process has for the guard, but not the shared memory. */
 void guard_free(struct guard *g, struct events *events);
 
-/* Sends the command's group a signal that was meant for it. If the signal may ask the command to
- * end, CONT follows, for one that is stopped, and the processes that it leaves end too. SIGKILL:
- * the whole tree ends at once. Call it only if there is a leader and the guard has not ended. */
+/* Sends the command's group a signal that was meant for the command. If the signal may ask the
+ * command to end, CONT follows, so that a stopped command can take it. The processes that the
+ * command then leaves end, too. After SIGKILL the whole tree ends at once. Call this only if there
+ * is a leader and the guard has not ended. */
 void guard_signal(struct guard *g, int signo);
 
 /* Returns the exit status for how the command ended, after a message if it could not be executed.
