@@ -6,11 +6,28 @@ deb_folder=
 roots=$root/_build/deb/roots
 sudo=()
 
-# What is committed, and nothing that lies beside it.
+# What is committed, and nothing that lies beside it; and the former version, if git has it.
 export_head() {
+    local commit
     rm -rf "$deb_folder"
     mkdir -p "$deb_folder/zkl"
-    git archive HEAD | tar -x -C "$deb_folder/zkl"
+    take_commit HEAD "$deb_folder/zkl"
+    commit=$(former_commit)
+    if has_commit "$commit"; then
+        mkdir "$deb_folder/former"
+        take_commit "$commit" "$deb_folder/former"
+    fi
+}
+
+# With what a root, or this machine, is entered by.
+compare_with_former() { # COMMAND…
+    local note="$release: the ABI beside the former version's"
+    if [ ! -e "$deb_folder/former" ]; then
+        say "the ABI is compared with no former version: this is a clone without the commit $(former_commit)"
+        return
+    fi
+    step "$note" "$@" abi
+    sed -n '/^ok: /s/^/  /p' "$(log_name "$note")"
 }
 
 can_make_roots() {
@@ -81,11 +98,13 @@ make_roots() {
 build_packages_in_root() {
     "${sudo[@]}" mkdir "$roots/build/src"
     "${sudo[@]}" cp -a "$deb_folder/zkl" "$roots/build/src/zkl"
+    [ ! -e "$deb_folder/former" ] || "${sudo[@]}" cp -a "$deb_folder/former" "$roots/build/src/former"
     step "$release: what the build needs" in_root yes "$roots/build" bash /src/zkl/build-aux/dev.d/deb-build.sh prepare
     step "$release: build and lintian, without network" in_root no "$roots/build" bash /src/zkl/build-aux/dev.d/deb-build.sh build
     "${sudo[@]}" find "$roots/build/src" -maxdepth 1 -type f -name "*.deb" ! -name "*-dbgsym_*" -exec cp {} "$deb_folder" \;
     step "$release: the packages of the spec, and their files" in_root no "$roots/build" bash /src/zkl/build-aux/dev.d/deb-build.sh spec
     tail -n 1 "$(log_name "$release: the packages of the spec, and their files")"
+    compare_with_former in_root no "$roots/build" bash /src/zkl/build-aux/dev.d/deb-build.sh
 }
 
 test_packages_in_root() {
@@ -165,9 +184,10 @@ start_service_in_root() {
 
 build_packages_here() {
     say "no clean root can be made without root and namespaces, so they are built on this machine, and that they are installed and removed without a trace is not tested"
-    need_packages debhelper lintian rpm build-essential "${build_packages[@]}"
+    need_packages debhelper lintian rpm abigail-tools build-essential "${build_packages[@]}"
     step "build and lintian" bash "$deb_folder/zkl/build-aux/dev.d/deb-build.sh" build
     step "the packages of the spec, and their files" bash "$deb_folder/zkl/build-aux/dev.d/deb-build.sh" spec
+    compare_with_former bash "$deb_folder/zkl/build-aux/dev.d/deb-build.sh"
 }
 
 deb() { # RELEASE...

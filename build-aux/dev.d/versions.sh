@@ -2,12 +2,20 @@
 # the flags of ./dev, in _build/versions/COMMIT, once. Sourced by ./dev.
 # shellcheck shell=bash disable=SC2034,SC2154
 
+former_commit() {
+    sed -n 's/^commit //p' tests/interop/versions.txt
+}
+
+has_commit() { # COMMIT
+    [ -e .git ] && git cat-file -e "$1^{commit}" 2>/dev/null
+}
+
 former= # the folder of its build, or nothing
 build_former() {
     local commit folder
-    commit=$(sed -n 's/^commit //p' tests/interop/versions.txt)
+    commit=$(former_commit)
     folder=$root/_build/versions/$commit
-    if [ ! -e "$folder/made" ] && { [ ! -e .git ] || ! git cat-file -e "$commit^{commit}" 2>/dev/null; }; then
+    if [ ! -e "$folder/made" ] && ! has_commit "$commit"; then
         say "the former version is left out: no git here, or a clone without the commit $commit"
         return 0
     fi
