@@ -24,6 +24,52 @@ expect_some "sees another one of Debian's" "$(other_versions "$scratch/changelog
 sed 's/^Version:.*/Version: 0.0.9/' "$spec" >"$scratch/other.spec"
 expect_some "sees another one of the spec's" "$(other_versions "$debian/changelog" "$scratch/other.spec")"
 
+# ---- the day ----
+
+# What the newest section of NEWS.md says: "unreleased", or a day, which the changelogs then have, too.
+day_of_news() { # ROOT
+    sed -nE "/^## /{s/^## ${version//./\\.} \((unreleased|20[0-9]{2}-[0-9]{2}-[0-9]{2})\)\$/\1/p; q}" "$1/NEWS.md"
+}
+other_days() { # ROOT
+    local day
+    day=$(day_of_news "$1")
+    [ "$day" != unreleased ] || return
+    {
+        sed -nE '0,/^ -- /s/^ -- .*>  [A-Z][a-z]+, ([0-9]+ [A-Z][a-z]+ [0-9]+) .*/\1/p' "$1/debian/changelog"
+        sed -nE '/^%changelog/,$s/^\* [A-Z][a-z]+ ([A-Z][a-z]+) ([0-9]+) ([0-9]+) .*/\2 \1 \3/p' "$1/packaging/zkl.spec" | head -n 1
+    } | while read -r other; do [ "$(date -d "$other" +%F)" = "$day" ] || echo "$other"; done
+}
+expect_some "the news of $version has a day, or is not released" "$(day_of_news "$top_srcdir")"
+expect_none "the changelogs have that day" "$(other_days "$top_srcdir")"
+
+# What ./dev release tells the owner to do.
+owner_is_told() { # ROOT
+    (
+        for part in say release; do
+            # shellcheck disable=SC1090
+            . "$top_srcdir/build-aux/dev.d/$part.sh"
+        done
+        owner_must "$1"
+    )
+}
+told_root=$scratch/told
+mkdir "$told_root"
+(cd "$top_srcdir" && cp -r --parents debian/changelog packaging/zkl.spec configure.ac NEWS.md SECURITY.md "$told_root")
+chmod -R u+w "$told_root"
+sed -i -E "0,/^## /s/^## .*/## $version (unreleased)/" "$told_root/NEWS.md"
+sed -i -E 's/^(m4_define\(\[zkl_address\], \[).*\]/\1zkl@example.org]/' "$told_root/configure.ac"
+expect_some "the owner is told to say who he is" "$(owner_is_told "$told_root" | grep -xF '  address: zkl@example.org')"
+expect_some "and which times he promises" "$(owner_is_told "$told_root" | grep -x '  3 days: an answer from a person *')"
+(cd "$told_root" && owner_is_told . | sed -n 's/^  sed -i .*\(NEWS.md\|changelog\|zkl.spec\)$/&/p' | bash -eu)
+expect_some "his commands say on which day" "$(day_of_news "$told_root" | grep ^20)"
+expect_none "in the changelogs, too" "$(other_days "$told_root")"
+sed -i -E 's/example\.org/example.net/' "$told_root/configure.ac"
+expect_none "he is not told again" "$(owner_is_told "$told_root" | grep -E '  (address: |sed .*NEWS.md)')"
+sed -i -E '0,/^ -- /s/>  .*/>  Mon, 01 Jan 2024 00:00:00 +0000/' "$told_root/debian/changelog"
+expect_some "sees another day" "$(other_days "$told_root")"
+sed -i -E '0,/^## /s/ \(.*//' "$told_root/NEWS.md"
+expect_none "and news without one" "$(day_of_news "$told_root")"
+
 # ---- the owner ----
 
 owner() { # WHAT, as configure.ac has it
