@@ -31,7 +31,7 @@ owner_must() { # ROOT
         sed -nE 's/^m4_define\(\[zkl_(owner|address|homepage)\], \[(.*)\]\)$/  \1: \2/p' "$1/configure.ac"
     fi
     say "- keep the times that SECURITY.md promises, or promise others:"
-    sed -nE 's/^\| ([0-9]+ days[^|]*) \| ([^|,.]*).*/  \1: \2/p' "$1/SECURITY.md"
+    sed -nE 's/^\| ([0-9]+ days[^|]*) \| ([^|,]*[^|, ]).*/  \1: \2/p' "$1/SECURITY.md"
     if grep -qxF "## $version (unreleased)" "$1/NEWS.md"; then
         printf '%s\n' "- say on which day, commit that, and call ./dev release again:" \
             "  sed -i 's/^## $version (unreleased)/## $version ($(date +%F))/' NEWS.md" \
@@ -67,6 +67,8 @@ release() { # [--quick]
     list_of "what was not run" "${left_out[@]}" "./dev soak, fuzz, mutants, tls: they search, and no release waits for them"
     list_of "what only the owner can do"
     owner_must .
-    list_of "what has failed" "${broken[@]}"
-    ((${#broken[@]} == 0)) || die "release: not yet"
+    ((${#broken[@]} == 0)) || {
+        list_of "what has failed" "${broken[@]}"
+        die "release: not yet"
+    }
 }
