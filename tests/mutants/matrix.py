@@ -5,12 +5,14 @@ Draws COUNT changes of those that tests/mutants/mutate knows, from lib, recipes 
 tried with every program that needs no server and whose coverage reaches the line, not only up to the first that
 fails. What fails is run a second time: only what fails twice has seen the change, until three programs have hung.
 Of unit, every case that fails is recorded; with --unit it alone is tried, twenty times as many changes an hour.
+With --first a change is tried until one program sees it, in a build that is there: a hundred changes in ten minutes.
 
 The work is in FOLDER: two builds, a copy of the tree for each job, and a result for each change. A run that was
 ended, or whose time is over (status 75), continues with the same command. The last run writes the TABLE, in which
 each change has its file and function, the line before and after it, and behind "=" what has seen it.
 
     matrix.py --seed 30                       draw 200 changes, write the table
+    matrix.py --seed 30 --first _build/gcc    the same changes, each until a case of unit, or else a simulator, sees it
     matrix.py --again tests/mutants/matrix.txt --table /tmp/now
                                               try the changes of a table on this tree, as far as they remain
     matrix.py --report tests/mutants/matrix.txt
@@ -25,6 +27,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -32,6 +35,8 @@ import subprocess
 import sys
 import threading
 import time
+
+import relink
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SOURCES = ["lib", "recipes", "tools/guard"]
@@ -81,6 +86,8 @@ PROGRAMS = [
     ("words", "tests/explore/words", []),
 ]
 TEST_TIMEOUT = 20  # seconds without a step
+FIRST_TIMEOUT = 10
+FAILED = re.compile(r"^FAIL(ED:)? ", re.M)
 HANGS = 3  # a change that has hung so many programs is given a quarter of the time, and no second run
 
 Change = collections.namedtuple("Change", "file function nth before after number line")
@@ -242,11 +249,11 @@ def tracked():
     return [f for f in out.split("\0") if f and os.path.exists(os.path.join(ROOT, f))]
 
 
-def all_changes(tree, files):
+def all_changes(tree):
     """Every change that is known, in an order that depends on the sources alone."""
     mutate = os.path.join(tree.build, "tests/mutants/mutate")
     changes = []
-    for file in sorted(filter(is_source, files)):
+    for file in sorted(filter(is_source, tracked())):
         seen = collections.Counter()
         out = subprocess.run([mutate, file], cwd=ROOT, capture_output=True, check=True).stdout.decode()
         for line in out.splitlines():
@@ -405,6 +412,67 @@ def try_change(job, change, originals, then):
     return "; ".join(saw) or SURVIVED
 
 
+class First:
+    """Tries changes until a program of a build sees them: unit, the suites of the changed file before the others, and
+    then the simulators."""
+
+    def __init__(self, build, scratch):
+        self.build, self.scratch = build, scratch
+        self.originals = {}
+        os.makedirs(scratch, exist_ok=True)
+        _, unit, _ = PROGRAMS[0]
+        listed = subprocess.run([os.path.join(build.build, unit), "-l"], capture_output=True, check=True, text=True,
+                                env=environment(build, scratch)).stdout
+        self.suites = list(dict.fromkeys(line.split(".")[0] for line in listed.split()))
+
+    def entries(self, file):
+        stem = os.path.basename(file)[:-len(".c")]
+        own = [s for s in self.suites if s == stem or s.startswith(stem + "_")]
+        units = ([own] if own else []) + [["-x", *own]]
+        return [(*PROGRAMS[0][:2], arguments) for arguments in units] + [p for p in PROGRAMS if p[1].startswith("tests/sim/")]
+
+    def compiled(self, file, text):
+        made = self.build.compile(file, text, os.path.join(self.scratch, "changed"), "-O1")
+        if not made:
+            return None
+        with open(made, "rb") as code:
+            return code.read()
+
+    def sees(self, entry):
+        def run(arguments):
+            return execute(self.build, self.scratch, (*entry[:2], arguments), 1200,
+                           {"ZKL_TEST_TIMEOUT": str(FIRST_TIMEOUT)}, FAILED)[:2]
+
+        status, output = run(entry[2])
+        if status == 0:
+            return None
+        cases = [f"{suite}.{case}" for suite, its in failed_of(output).items() for case in its]
+        if entry[0] == "unit" and cases and run(cases)[0] == 0:
+            status, output = run(entry[2])
+        return "; ".join(seen_by(entry, output)) if status != 0 else None
+
+    def try_change(self, change):
+        """What has seen it; None if it is none to the compiler."""
+        with open(os.path.join(ROOT, change.file)) as file:
+            original = file.read()
+        if change.file not in self.originals:
+            self.originals[change.file] = self.compiled(change.file, original) or die(f"{change.file} cannot be compiled")
+        mutate = os.path.join(self.build.build, "tests/mutants/mutate")
+        text = subprocess.run([mutate, os.path.join(ROOT, change.file), str(change.number)], capture_output=True,
+                              check=True, text=True).stdout
+        if self.compiled(change.file, text) in (None, self.originals[change.file]):
+            return None
+        programs = {}
+        for name, target, arguments in self.entries(change.file):
+            if target not in programs:
+                programs[target] = self.build.link(target, {change.file: os.path.join(self.scratch, "changed.o")},
+                                                   os.path.join(self.scratch, os.path.basename(target)))
+            saw = programs[target] and self.sees((name, programs[target], arguments))
+            if saw:
+                return saw
+        return SURVIVED if any(programs.values()) else UNREACHED
+
+
 # ---- tables ----
 
 
@@ -554,7 +622,7 @@ def prepare(folder, jobs):
     for entry in programs:
         with open(os.path.join(folder, "reach", entry[0].replace(" ", ".") + ".json")) as file:
             reach[entry[0]] = {f: {int(n): r for n, r in lines.items()} for f, lines in json.load(file).items()}
-    return files, trees, programs, reach
+    return trees, programs, reach
 
 
 def time_originals(folder, tree, programs):
@@ -581,6 +649,7 @@ def main():
     parser.add_argument("--again", metavar="TABLE", help="try the changes of that table, each until one sees it, first "
                         "the programs that saw it then")
     parser.add_argument("--unit", action="store_true", help="try unit alone")
+    parser.add_argument("--first", metavar="BUILD", help="try each change, with this build, until one program sees it")
     parser.add_argument("--report", metavar="TABLE", help="only show what a table says")
     parser.add_argument("--table", default="_build/matrix.txt")
     parser.add_argument("--folder", default="_build/matrix")
@@ -593,9 +662,13 @@ def main():
         del PROGRAMS[1:]
     until = time.monotonic() + args.minutes * 60
     folder = os.path.abspath(args.folder)
-    files, trees, programs, reach = prepare(folder, args.jobs)
-    times = time_originals(folder, trees[0], programs)
-    known = all_changes(trees[0], files)
+    if args.first:
+        os.makedirs(os.path.join(folder, "results"), exist_ok=True)
+        trees = [relink.Build(args.first)]
+    else:
+        trees, programs, reach = prepare(folder, args.jobs)
+        times = time_originals(folder, trees[0], programs)
+    known = all_changes(trees[0])
     then = read_table(args.again) if args.again else None
     if then:
         by_key = {key(c): c for c in known}
@@ -613,6 +686,11 @@ def main():
     saw_then = dict(then or [])
     pool = Pool(folder, changes, count, until)
 
+    def work_first(build):
+        job = First(build, os.path.join(folder, "scratch"))
+        while (i := pool.take()) is not None:
+            pool.done(i, job.try_change(changes[i]))
+
     def work(tree):
         scratch = os.path.join(folder, "scratch", os.path.basename(tree.path))
         job = (tree, scratch, programs, reach, times)
@@ -624,7 +702,7 @@ def main():
             pool.done(i, try_change(job, changes[i], originals, saw_then.get(key(changes[i]))))
 
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as workers:
-        for w in [workers.submit(work, t) for t in trees]:
+        for w in [workers.submit(work_first if args.first else work, t) for t in trees]:
             w.result()
     valid = [i for i in sorted(pool.results) if pool.results[i] is not None][:count]
     rows = [(key(changes[i]), pool.results[i]) for i in valid]
@@ -632,7 +710,8 @@ def main():
         known_keys = dict(rows)
         rows = [(k, known_keys.get(k, GONE)) for k, _ in then]
     with open(args.table, "w") as out:
-        out.write(f"# {len(rows)} changes of {len(known)}, seed {args.seed}; see matrix.py.\n")
+        out.write(f"# {len(rows)} changes of {len(known)}, seed {args.seed}; see matrix.py.\n" if not args.first else
+                  f"# {len(rows)} changes of {len(known)}, seed {args.seed}, each until one saw it; see matrix.py.\n")
         for k, saw in rows:
             out.write(f"\n{k}\n= {saw}\n")
     report(rows)
