@@ -87,6 +87,7 @@ PROGRAMS = [
 ]
 TEST_TIMEOUT = 20  # seconds without a step
 FIRST_TIMEOUT = 10
+LEAKS = "leaks"  # unit with the sanitizer that looks for what nobody frees
 FAILED = re.compile(r"^FAIL(ED:)? ", re.M)
 HANGS = 3  # a change that has hung so many programs is given a quarter of the time, and no second run
 
@@ -216,7 +217,7 @@ def watch(program, limit, ends):
         time.sleep(0.05)
 
 
-def execute(tree, scratch, entry, limit, extra=None, until=None):
+def execute(tree, scratch, entry, limit, extra=None, until=None, bounds=limits):
     """(status, output, seconds of the processor). A program that does not end by itself is ended with all that it has
     started, and so is one that has written what until, a pattern, matches: its status is 1."""
     _, target, arguments = entry
@@ -231,7 +232,7 @@ def execute(tree, scratch, entry, limit, extra=None, until=None):
         program = subprocess.Popen(["tests/support/zkl-watchdog", os.path.join(tree.build, target), *arguments],
                                    cwd=tree.build, stdout=out,
                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
-                                   preexec_fn=limits, env=dict(environment(tree, scratch), **(extra or {})))
+                                   preexec_fn=bounds, env=dict(environment(tree, scratch), **(extra or {})))
         status, seconds = watch(program, limit, lambda: until and until.search(written()))
         try:
             os.killpg(program.pid, signal.SIGKILL)
@@ -413,8 +414,8 @@ def try_change(job, change, originals, then):
 
 
 class First:
-    """Tries changes until a program of a build sees them: unit, the suites of the changed file before the others, and
-    then the simulators."""
+    """Tries changes until a program of a build sees them: unit, the suites of the changed file before the others; the
+    simulators; and unit once more, for what is left in memory."""
 
     def __init__(self, build, scratch):
         self.build, self.scratch = build, scratch
@@ -429,7 +430,8 @@ class First:
         stem = os.path.basename(file)[:-len(".c")]
         own = [s for s in self.suites if s == stem or s.startswith(stem + "_")]
         units = ([own] if own else []) + [["-x", *own]]
-        return [(*PROGRAMS[0][:2], arguments) for arguments in units] + [p for p in PROGRAMS if p[1].startswith("tests/sim/")]
+        return [(*PROGRAMS[0][:2], arguments) for arguments in units] + [
+            *(p for p in PROGRAMS if p[1].startswith("tests/sim/")), (LEAKS, PROGRAMS[0][1], [])]
 
     def compiled(self, file, text):
         made = self.build.compile(file, text, os.path.join(self.scratch, "changed"), "-O1")
@@ -439,9 +441,12 @@ class First:
             return code.read()
 
     def sees(self, entry):
-        def run(arguments):
-            return execute(self.build, self.scratch, (*entry[:2], arguments), 1200,
-                           {"ZKL_TEST_TIMEOUT": str(FIRST_TIMEOUT)}, FAILED)[:2]
+        extra = {"ZKL_TEST_TIMEOUT": str(FIRST_TIMEOUT),
+                 "LSAN_OPTIONS": f"suppressions={ROOT}/tests/support/lsan.supp:print_suppressions=0"}
+
+        def run(arguments):  # a sanitizer needs all addresses
+            return execute(self.build, self.scratch, (*entry[:2], arguments), 1200, extra, FAILED,
+                           None if entry[0] == LEAKS else limits)[:2]
 
         status, output = run(entry[2])
         if status == 0:
@@ -464,10 +469,12 @@ class First:
             return None
         programs = {}
         for name, target, arguments in self.entries(change.file):
-            if target not in programs:
-                programs[target] = self.build.link(target, {change.file: os.path.join(self.scratch, "changed.o")},
-                                                   os.path.join(self.scratch, os.path.basename(target)))
-            saw = programs[target] and self.sees((name, programs[target], arguments))
+            flags = ("-fsanitize=leak",) if name == LEAKS else ()
+            if (target, flags) not in programs:
+                programs[target, flags] = self.build.link(
+                    target, {change.file: os.path.join(self.scratch, "changed.o")},
+                    os.path.join(self.scratch, os.path.basename(target)), flags)
+            saw = programs[target, flags] and self.sees((name, programs[target, flags], arguments))
             if saw:
                 return saw
         return SURVIVED if any(programs.values()) else UNREACHED

@@ -46,9 +46,9 @@ class Build:
             self.commands[target] = shlex.split([s for s in linked.splitlines() if s.startswith(prefix)][-1][len(prefix):])
         return self.commands[target]
 
-    def link(self, target, objects, to):
+    def link(self, target, objects, to, flags=()):
         """The program with these objects, source -> object, in the place of its own; None if it has no such source."""
-        words = [*self.command(target), "-Wl,-S"]
+        words = [*self.command(target), "-Wl,-S", *flags]
         at = words.index("-o") + 1
         words[at] = to
         for file, made in objects.items():
