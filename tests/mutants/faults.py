@@ -12,6 +12,9 @@ The work is in FOLDER. A run that was ended continues with the same command; a f
     faults.py --worlds unit,live --only '^[23] '
                                            these, of the faults whose line matches
     faults.py --report                     only the table of what was tried
+    faults.py --stale [--build BUILD]      says which schedules that faults.txt names do not see their fault
+    faults.py --find PATTERN [--schedules N]
+                                           a schedule that sees the faults whose line matches, of N of each sort
     faults.py --check [ROOT]               says which faults do not fit the tree, and which functions are gone that
                                            the tables of mutants and tests/FOUND.md name
 """
@@ -25,9 +28,11 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 
 import matrix
+import relink
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RULES = {
@@ -53,10 +58,10 @@ SERVED = [
     ("soak", "tests/live/faults/campaign", ["--recipe", "mixed", "--seed", "1", "--nodes", "3", "--seconds", "60"]),
 ]
 WORLDS = PURE + ["live", "interop", "cli", "soak"]
-FAILED = re.compile(r"^FAIL(ED:)? ", re.M)
+SIM = "tests/sim/sim"
 
 Place = collections.namedtuple("Place", "file function before after")
-Fault = collections.namedtuple("Fault", "rule text places id")
+Fault = collections.namedtuple("Fault", "rule text places schedules id")
 
 
 class Misfit(Exception):
@@ -67,12 +72,12 @@ class Misfit(Exception):
 
 
 def read_faults(path):
-    faults, rule, text, places = [], None, None, []
+    faults, rule, text, places, schedules = [], None, None, [], []
 
     def end():
         if places:
             made = [Place(*p[:2], tuple(p[2]), tuple(p[3])) for p in places]
-            faults.append(Fault(rule, text, made, hashlib.sha256(repr(made).encode()).hexdigest()[:12]))
+            faults.append(Fault(rule, text, made, schedules, hashlib.sha256(repr(made).encode()).hexdigest()[:12]))
 
     with open(path) as lines:
         for line in lines:
@@ -80,7 +85,9 @@ def read_faults(path):
             if line.startswith("* "):
                 end()
                 rule, text = line[2:].split(" ", 1)
-                places = []
+                places, schedules = [], []
+            elif line.startswith("@ "):
+                schedules.append(line[2:].split())
             elif line[:2] in ("- ", "+ "):
                 places[-1]["-+".index(line[0]) + 2].append(line[2:].strip())
             elif line and not line.startswith("#"):
@@ -170,6 +177,47 @@ def misfits(root):
             yield f"tests/FOUND.md: {file} has no {name}"
 
 
+# ---- the simulator's schedules ----
+
+
+def simulator(build, fault, scratch):
+    """The simulator with the fault, linked in scratch."""
+    objects = {}
+    for file, text in plant(build.path, fault).items():
+        objects[file] = build.compile(file, text, os.path.join(scratch, os.path.basename(file)), "-O0")
+        if not objects[file]:
+            matrix.die(f"{fault.text}: {file} cannot be compiled")
+    return build.link(SIM, objects, os.path.join(scratch, "sim"))
+
+
+def play(build, program, scratch, arguments):
+    """(status, output)"""
+    return matrix.execute(build, scratch, ("sim", program, arguments), 1200)[:2]
+
+
+def stale(build, faults, scratch):
+    """Which schedules see nothing of the fault for which they are kept."""
+    for fault in faults:
+        program = simulator(build, fault, scratch) if fault.schedules else None
+        for arguments in fault.schedules:
+            if play(build, program, scratch, arguments)[0] != 1:
+                yield (f"tests/mutants/faults.txt: {fault.rule} {fault.text}: sim {' '.join(arguments)} does not see it; "
+                       f'tests/mutants/faults.py --find "{fault.text}" looks for another schedule')
+
+
+def find(build, fault, scratch, schedules):
+    """The arguments of a schedule that sees the fault: of the sorts that did, and then of the others."""
+    program = simulator(build, fault, scratch)
+    sorts = [[a for a in arguments[:-1] if a != "--seed"] for arguments in fault.schedules]
+    sorts += [arguments[:-2] for _, target, arguments in matrix.PROGRAMS if target == SIM]
+    for options in dict.fromkeys(map(tuple, sorts)):
+        _, output = play(build, program, scratch, [*options, "--schedules", str(schedules)])
+        again = re.search(rf"^Again: {SIM} (.*)$", output, re.M)
+        if again:
+            return again[1]
+    return None
+
+
 # ---- one fault ----
 
 
@@ -220,7 +268,7 @@ class Job:
         if world_of(entry) not in PURE:
             extra = {"ZKL_REQUIRE_SERVER": "1"}
         limit = self.times.get(entry[0], 60) * 20 + 2 * matrix.TEST_TIMEOUT
-        return matrix.execute(self.tree, self.scratch, (entry[0], target, arguments), limit, extra, FAILED)
+        return matrix.execute(self.tree, self.scratch, (entry[0], target, arguments), limit, extra, matrix.FAILED)
 
     def sees(self, entry):
         """(what has failed, "": nothing; seconds)"""
@@ -382,16 +430,31 @@ def main():
     parser.add_argument("--table", default="_build/worlds.md")
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--check", nargs="?", const=matrix.ROOT, metavar="ROOT")
+    parser.add_argument("--stale", action="store_true")
+    parser.add_argument("--find", metavar="PATTERN")
+    parser.add_argument("--schedules", type=int, default=300)
+    parser.add_argument("--build", default=os.path.join(matrix.ROOT, "_build/gcc"))
+    parser.add_argument("--faults", default=os.path.join(HERE, "faults.txt"))
     args = parser.parse_args()
     if args.check:
         for misfit in misfits(args.check):
             print(misfit)
         return 0
+    faults = read_faults(args.faults)
+    if args.stale or args.find:
+        build = relink.Build(args.build)
+        sought = [f for f in faults if args.find and re.search(args.find, f"{f.rule} {f.text}")]
+        with tempfile.TemporaryDirectory() as scratch:
+            for line in stale(build, faults, scratch) if args.stale else ():
+                print(line, flush=True)
+            for fault in sought:
+                found = find(build, fault, scratch, args.schedules)
+                print(f"* {fault.rule} {fault.text}\n{'@ ' + found if found else 'is seen by none'}", flush=True)
+        return 0
     worlds = args.worlds.split(",")
     if set(worlds) - set(WORLDS):
         matrix.die(f"worlds are {', '.join(WORLDS)}")
     folder = os.path.abspath(args.folder)
-    faults = read_faults(os.path.join(HERE, "faults.txt"))
     os.makedirs(os.path.join(folder, "faults"), exist_ok=True)
     chosen = [f for f in faults if re.search(args.only, f"{f.rule} {f.text}")]
     if not args.report:

@@ -5,12 +5,14 @@ Draws COUNT changes of those that tests/mutants/mutate knows, from lib, recipes 
 tried with every program that needs no server and whose coverage reaches the line, not only up to the first that
 fails. What fails is run a second time: only what fails twice has seen the change, until three programs have hung.
 Of unit, every case that fails is recorded; with --unit it alone is tried, twenty times as many changes an hour.
+With --first a change is tried until one program sees it, in a build that is there: a hundred changes in ten minutes.
 
 The work is in FOLDER: two builds, a copy of the tree for each job, and a result for each change. A run that was
 ended, or whose time is over (status 75), continues with the same command. The last run writes the TABLE, in which
 each change has its file and function, the line before and after it, and behind "=" what has seen it.
 
     matrix.py --seed 30                       draw 200 changes, write the table
+    matrix.py --seed 30 --first _build/gcc    the same changes, each until a case of unit, or else a simulator, sees it
     matrix.py --again tests/mutants/matrix.txt --table /tmp/now
                                               try the changes of a table on this tree, as far as they remain
     matrix.py --report tests/mutants/matrix.txt
@@ -25,6 +27,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -32,6 +35,8 @@ import subprocess
 import sys
 import threading
 import time
+
+import relink
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SOURCES = ["lib", "recipes", "tools/guard"]
@@ -81,6 +86,9 @@ PROGRAMS = [
     ("words", "tests/explore/words", []),
 ]
 TEST_TIMEOUT = 20  # seconds without a step
+FIRST_TIMEOUT = 10
+LEAKS = "leaks"  # unit with the sanitizer that looks for what nobody frees
+FAILED = re.compile(r"^FAIL(ED:)? ", re.M)
 HANGS = 3  # a change that has hung so many programs is given a quarter of the time, and no second run
 
 Change = collections.namedtuple("Change", "file function nth before after number line")
@@ -209,7 +217,7 @@ def watch(program, limit, ends):
         time.sleep(0.05)
 
 
-def execute(tree, scratch, entry, limit, extra=None, until=None):
+def execute(tree, scratch, entry, limit, extra=None, until=None, bounds=limits):
     """(status, output, seconds of the processor). A program that does not end by itself is ended with all that it has
     started, and so is one that has written what until, a pattern, matches: its status is 1."""
     _, target, arguments = entry
@@ -224,7 +232,7 @@ def execute(tree, scratch, entry, limit, extra=None, until=None):
         program = subprocess.Popen(["tests/support/zkl-watchdog", os.path.join(tree.build, target), *arguments],
                                    cwd=tree.build, stdout=out,
                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
-                                   preexec_fn=limits, env=dict(environment(tree, scratch), **(extra or {})))
+                                   preexec_fn=bounds, env=dict(environment(tree, scratch), **(extra or {})))
         status, seconds = watch(program, limit, lambda: until and until.search(written()))
         try:
             os.killpg(program.pid, signal.SIGKILL)
@@ -242,11 +250,11 @@ def tracked():
     return [f for f in out.split("\0") if f and os.path.exists(os.path.join(ROOT, f))]
 
 
-def all_changes(tree, files):
+def all_changes(tree):
     """Every change that is known, in an order that depends on the sources alone."""
     mutate = os.path.join(tree.build, "tests/mutants/mutate")
     changes = []
-    for file in sorted(filter(is_source, files)):
+    for file in sorted(filter(is_source, tracked())):
         seen = collections.Counter()
         out = subprocess.run([mutate, file], cwd=ROOT, capture_output=True, check=True).stdout.decode()
         for line in out.splitlines():
@@ -405,6 +413,73 @@ def try_change(job, change, originals, then):
     return "; ".join(saw) or SURVIVED
 
 
+class First:
+    """Tries changes until a program of a build sees them: unit, the suites of the changed file before the others; the
+    simulators; and unit once more, for what is left in memory."""
+
+    def __init__(self, build, scratch):
+        self.build, self.scratch = build, scratch
+        self.originals = {}
+        os.makedirs(scratch, exist_ok=True)
+        _, unit, _ = PROGRAMS[0]
+        listed = subprocess.run([os.path.join(build.build, unit), "-l"], capture_output=True, check=True, text=True,
+                                env=environment(build, scratch)).stdout
+        self.suites = list(dict.fromkeys(line.split(".")[0] for line in listed.split()))
+
+    def entries(self, file):
+        stem = os.path.basename(file)[:-len(".c")]
+        own = [s for s in self.suites if s == stem or s.startswith(stem + "_")]
+        units = ([own] if own else []) + [["-x", *own]]
+        return [(*PROGRAMS[0][:2], arguments) for arguments in units] + [
+            *(p for p in PROGRAMS if p[1].startswith("tests/sim/")), (LEAKS, PROGRAMS[0][1], [])]
+
+    def compiled(self, file, text):
+        made = self.build.compile(file, text, os.path.join(self.scratch, "changed"), "-O1")
+        if not made:
+            return None
+        with open(made, "rb") as code:
+            return code.read()
+
+    def sees(self, entry):
+        extra = {"ZKL_TEST_TIMEOUT": str(FIRST_TIMEOUT),
+                 "LSAN_OPTIONS": f"suppressions={ROOT}/tests/support/lsan.supp:print_suppressions=0"}
+
+        def run(arguments):  # a sanitizer needs all addresses
+            return execute(self.build, self.scratch, (*entry[:2], arguments), 1200, extra, FAILED,
+                           None if entry[0] == LEAKS else limits)[:2]
+
+        status, output = run(entry[2])
+        if status == 0:
+            return None
+        cases = [f"{suite}.{case}" for suite, its in failed_of(output).items() for case in its]
+        if entry[0] == "unit" and cases and run(cases)[0] == 0:
+            status, output = run(entry[2])
+        return "; ".join(seen_by(entry, output)) if status != 0 else None
+
+    def try_change(self, change):
+        """What has seen it; None if it is none to the compiler."""
+        with open(os.path.join(ROOT, change.file)) as file:
+            original = file.read()
+        if change.file not in self.originals:
+            self.originals[change.file] = self.compiled(change.file, original) or die(f"{change.file} cannot be compiled")
+        mutate = os.path.join(self.build.build, "tests/mutants/mutate")
+        text = subprocess.run([mutate, os.path.join(ROOT, change.file), str(change.number)], capture_output=True,
+                              check=True, text=True).stdout
+        if self.compiled(change.file, text) in (None, self.originals[change.file]):
+            return None
+        programs = {}
+        for name, target, arguments in self.entries(change.file):
+            flags = ("-fsanitize=leak",) if name == LEAKS else ()
+            if (target, flags) not in programs:
+                programs[target, flags] = self.build.link(
+                    target, {change.file: os.path.join(self.scratch, "changed.o")},
+                    os.path.join(self.scratch, os.path.basename(target)), flags)
+            saw = programs[target, flags] and self.sees((name, programs[target, flags], arguments))
+            if saw:
+                return saw
+        return SURVIVED if any(programs.values()) else UNREACHED
+
+
 # ---- tables ----
 
 
@@ -554,7 +629,7 @@ def prepare(folder, jobs):
     for entry in programs:
         with open(os.path.join(folder, "reach", entry[0].replace(" ", ".") + ".json")) as file:
             reach[entry[0]] = {f: {int(n): r for n, r in lines.items()} for f, lines in json.load(file).items()}
-    return files, trees, programs, reach
+    return trees, programs, reach
 
 
 def time_originals(folder, tree, programs):
@@ -581,6 +656,7 @@ def main():
     parser.add_argument("--again", metavar="TABLE", help="try the changes of that table, each until one sees it, first "
                         "the programs that saw it then")
     parser.add_argument("--unit", action="store_true", help="try unit alone")
+    parser.add_argument("--first", metavar="BUILD", help="try each change, with this build, until one program sees it")
     parser.add_argument("--report", metavar="TABLE", help="only show what a table says")
     parser.add_argument("--table", default="_build/matrix.txt")
     parser.add_argument("--folder", default="_build/matrix")
@@ -593,9 +669,13 @@ def main():
         del PROGRAMS[1:]
     until = time.monotonic() + args.minutes * 60
     folder = os.path.abspath(args.folder)
-    files, trees, programs, reach = prepare(folder, args.jobs)
-    times = time_originals(folder, trees[0], programs)
-    known = all_changes(trees[0], files)
+    if args.first:
+        os.makedirs(os.path.join(folder, "results"), exist_ok=True)
+        trees = [relink.Build(args.first)]
+    else:
+        trees, programs, reach = prepare(folder, args.jobs)
+        times = time_originals(folder, trees[0], programs)
+    known = all_changes(trees[0])
     then = read_table(args.again) if args.again else None
     if then:
         by_key = {key(c): c for c in known}
@@ -613,6 +693,11 @@ def main():
     saw_then = dict(then or [])
     pool = Pool(folder, changes, count, until)
 
+    def work_first(build):
+        job = First(build, os.path.join(folder, "scratch"))
+        while (i := pool.take()) is not None:
+            pool.done(i, job.try_change(changes[i]))
+
     def work(tree):
         scratch = os.path.join(folder, "scratch", os.path.basename(tree.path))
         job = (tree, scratch, programs, reach, times)
@@ -624,7 +709,7 @@ def main():
             pool.done(i, try_change(job, changes[i], originals, saw_then.get(key(changes[i]))))
 
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as workers:
-        for w in [workers.submit(work, t) for t in trees]:
+        for w in [workers.submit(work_first if args.first else work, t) for t in trees]:
             w.result()
     valid = [i for i in sorted(pool.results) if pool.results[i] is not None][:count]
     rows = [(key(changes[i]), pool.results[i]) for i in valid]
@@ -632,7 +717,8 @@ def main():
         known_keys = dict(rows)
         rows = [(k, known_keys.get(k, GONE)) for k, _ in then]
     with open(args.table, "w") as out:
-        out.write(f"# {len(rows)} changes of {len(known)}, seed {args.seed}; see matrix.py.\n")
+        out.write(f"# {len(rows)} changes of {len(known)}, seed {args.seed}; see matrix.py.\n" if not args.first else
+                  f"# {len(rows)} changes of {len(known)}, seed {args.seed}, each until one saw it; see matrix.py.\n")
         for k, saw in rows:
             out.write(f"\n{k}\n= {saw}\n")
     report(rows)

@@ -17,6 +17,10 @@
  * Without a sort it plays a quarter as many again with --retain, and with --share, and some with
  * --permits, with --leases, with --lacking (with --retain, too), with --odd, with --members,
  * with --cool, and with --late (with --members, too).
+ *
+ * First it plays the schedules that tests/mutants/faults.txt names: each of them sees that a rule is
+ * taken out (tests/lint/schedules.sh). They depend on how schedules are drawn, and on what the
+ * library asks: a change of that needs new ones.
  */
 #include <glib.h>
 #include <stdio.h>
@@ -83,117 +87,6 @@ static const struct {
               {SORT_MIXED, SERVERS_ODD, 5},      {SORT_RETAIN, SERVERS_ODD, 20},
               {SORT_MEMBERS, SERVERS_USUAL, 5},  {SORT_MIXED, SERVERS_LATE, 20},
               {SORT_MEMBERS, SERVERS_LATE, 20},  {SORT_COOL, SERVERS_USUAL, 10}};
-
-/* Seeds that found something once, in a library with a rule taken out, or in an oracle that asked
- * for too much. They are played first each time. They depend on how schedules are drawn: a change
- * of that needs new seeds. */
-static const struct known_seed {
-    enum sort sort;
-    enum servers servers;
-    uint64_t seed;
-    const char *found;
-} seeds[] = {
-    {SORT_MIXED, SERVERS_USUAL, 3933,
-     "a deadline from an anchor that the leader was never told of (no relay period)"},
-    {SORT_MIXED, SERVERS_USUAL, 131, "a deadline from one answered write"},
-    {SORT_MIXED, SERVERS_USUAL, 58, "a deadline without margin for slow clocks"},
-    {SORT_MIXED, SERVERS_USUAL, 15,
-     "a deadline on one clock only; a list without the own node taken for a proof"},
-    {SORT_MIXED, SERVERS_USUAL, 9,
-     "a grant without proof of the own node after the predecessor went"},
-    {SORT_MIXED, SERVERS_USUAL, 12, "a watch that is kept when its waiter has gone"},
-    {SORT_MIXED, SERVERS_USUAL, 3, "a node left when the answer to its delete was lost"},
-    {SORT_MIXED, SERVERS_USUAL, 120,
-     "a grant kept although it was canceled before it was delivered"},
-    {SORT_MIXED, SERVERS_USUAL, 13,
-     "latches that wait for nobody; an observer told what another leader had proclaimed"},
-    {SORT_MIXED, SERVERS_USUAL, 95, "what is proclaimed, not read again when it changes"},
-    {SORT_MIXED, SERVERS_USUAL, 361,
-     "a watch on children that is ignored when it fires; an incompatible node that came first "
-     "passed by"},
-    {SORT_MIXED, SERVERS_USUAL, 289,
-     "an incompatible node that came first passed by, beside an election"},
-    {SORT_MIXED, SERVERS_USUAL, 285, "a watch on an absent node that nobody remembers"},
-    {SORT_MIXED, SERVERS_USUAL, 288,
-     "a winner's node left when it resigned while it looked at its rivals"},
-    {SORT_MIXED, SERVERS_USUAL, 20,
-     "a winner that lets others pass, but stays in line; an observer that trusts an empty list "
-     "without a watch on it"},
-    {SORT_MIXED, SERVERS_USUAL, 11, "a lock that passes Apache's by"},
-    {SORT_MIXED, SERVERS_USUAL, 62,
-     "a transaction told to be applied because another one of the grant was"},
-    {SORT_MIXED, SERVERS_USUAL, 441, "a lock that is refused behind Apache's"},
-    {SORT_MIXED, SERVERS_USUAL, 1010,
-     "a watch that was confirmed when its waiter had gone, and is kept"},
-    {SORT_MIXED, SERVERS_USUAL, 97,
-     "a grant when a deadline came at last, without another look at the own node"},
-    {SORT_MIXED, SERVERS_USUAL, 777103316,
-     "nothing: a waiter left behind a cut at a server that lagged, before its watch was confirmed"},
-    {SORT_MIXED, SERVERS_USUAL, 29129,
-     "a node of an unknown create, left where the list that was to find it was refused"},
-    {SORT_MIXED, SERVERS_USUAL, 10629,
-     "nothing: a proof behind the end of a node that the servers had back since"},
-    {SORT_MIXED, SERVERS_USUAL, 70016577,
-     "refused for a version that another transaction of the same grant had used up"},
-    {SORT_MIXED, SERVERS_USUAL, 2000101526,
-     "nothing: a deleted node that a restore brought back, when it had been passed by"},
-    {SORT_MIXED, SERVERS_USUAL, 3000034872,
-     "nothing: the grant was decided right before its session was proved"},
-    {SORT_MIXED, SERVERS_USUAL, 505000081796,
-     "nothing: a report told late, of a node whose name had come again since"},
-    {SORT_MIXED, SERVERS_USUAL, 3580,
-     "a second create of one that was let in while the session before was ending"},
-    {SORT_MIXED, SERVERS_USUAL, 3477,
-     "a deadline from the time of a reconnect, whose handshake was answered late"},
-    {SORT_MIXED, SERVERS_USUAL, 956010428,
-     "an observer that reads a leader's node again, but not what is proclaimed"},
-    {SORT_RETAIN, SERVERS_USUAL, 1,
-     "nobody behind is seen, so that a tenure is idle while others wait"},
-    {SORT_RETAIN, SERVERS_USUAL, 7, "the same, where it had begun before they came"},
-    {SORT_RETAIN, SERVERS_USUAL, 41002087,
-     "nothing: nodes of attempts that had ended, with their deletes under way"},
-    {SORT_RETAIN, SERVERS_USUAL, 41018036, "nothing: the same, with their creates undecided"},
-    {SORT_RETAIN, SERVERS_USUAL, 880076264,
-     "a watch on the children, set behind the own node's end, that is kept"},
-    {SORT_RETAIN, SERVERS_USUAL, 953001300,
-     "a head that asked for its own node again, and did not count the time of its connection"},
-    {SORT_LEASES, SERVERS_USUAL, 953008337,
-     "nothing: a lease of one whose lock only nodes stood before that a restore had brought back"},
-    {SORT_MEMBERS, SERVERS_USUAL, 5008952,
-     "an observer that tells all members as they are read, but not that one has older data"},
-    {SORT_MEMBERS, SERVERS_USUAL, 5036026,
-     "a node set, and deleted, on another connection than that on which it was seen, "
-     "behind a restore"},
-    {SORT_MEMBERS, SERVERS_USUAL, 5014326,
-     "a member not read again where the same session was let in behind a restore"},
-    {SORT_MEMBERS, SERVERS_USUAL, 77000584,
-     "a party's member whose node could not be read, and which made another beside it"},
-    {SORT_MEMBERS, SERVERS_USUAL, 870064687,
-     "a member in again, past its deadline, whose node could not be read and was gone"},
-    {SORT_MEMBERS, SERVERS_USUAL, 951001445,
-     "a member that came anew while the data went back and grew again, not read again"},
-    {SORT_SHARE, SERVERS_LATE, 770872,
-     "nothing: a node made late, when the numbers had been used up at one blow"},
-    {SORT_MIXED, SERVERS_LATE, 5559660,
-     "nothing: an attempt that is granted with its second node, while the first, made late, "
-     "stands"},
-    {SORT_MIXED, SERVERS_LATE, 971004600,
-     "a late delete of a former node, which had the name of the next one"},
-    {SORT_MEMBERS, SERVERS_LATE, 973007916,
-     "a member's late create, when 20 s had passed by a clock that was ahead"},
-    {SORT_MEMBERS, SERVERS_LATE, 974013508,
-     "a member that left without seeing whether its late create had made a node"},
-    {SORT_RETAIN, SERVERS_USUAL, 973017715,
-     "a watch on the children, left by an attempt that had no node"},
-    {SORT_MIXED, SERVERS_ODD, 910001446,
-     "a deadline renewed by what a deposed leader refused without asking anybody"},
-    {SORT_MIXED, SERVERS_LACKING, 870087517,
-     "nothing: a watch that nobody wants, whose removal waits behind a create"},
-    {SORT_MIXED, SERVERS_LACKING, 954012777,
-     "nothing: a watch that stays since the server has hung up on removals"},
-    {SORT_MIXED, SERVERS_LACKING, 951009866,
-     "a request to give way, made while the data went back and grew again, not heard"},
-};
 
 /* ---- child processes that play schedules, each its share of the seeds ---- */
 
@@ -332,10 +225,12 @@ static bool workers_replay(uint64_t seed)
 /* With those of play_others() 5,000, or 10,000. FEW: by chance they may lack what is rare. */
 enum { SCHEDULES = 2660, SCHEDULES_FULL = 5300, SCHEDULES_INSTRUMENTED = 300, FEW = 530 };
 
-static struct {
+static struct asked {
     gint64 schedules, seconds, from, seed;
     gboolean sorts[SORTS], lacking, odd, late, full;
-} asked = {.schedules = 0, .seconds = 0, .from = 1, .seed = -1};
+} asked;
+
+static const struct asked asked_nothing = {.schedules = 0, .seconds = 0, .from = 1, .seed = -1};
 
 static const GOptionEntry entries[] = {
     {"schedules", 0, 0, G_OPTION_ARG_INT64, &asked.schedules, "how many", "N"},
@@ -376,13 +271,16 @@ static enum servers asked_servers(void)
                            : SERVERS_USUAL;
 }
 
-static bool parse(int argc, char **argv)
+static bool parse(char **arguments)
 {
     GOptionContext *context = g_option_context_new("- random schedules in a simulated world");
     GError *error = NULL;
+    char **words = g_strdupv(arguments);
 
+    asked = asked_nothing;
     g_option_context_add_main_entries(context, entries, NULL);
-    bool good = g_option_context_parse(context, &argc, &argv, &error);
+    bool good = g_option_context_parse_strv(context, &words, &error);
+    g_strfreev(words);
     if (!good)
         fprintf(stderr, "sim: %s\n", error->message);
     g_clear_error(&error);
@@ -432,17 +330,49 @@ static void explain(const struct workers_result *result)
            servers_options[schedule_servers], sort_options[chosen], result->failed[0].seed);
 }
 
-static unsigned play_known(const struct known_seed *known)
+/* Plays the schedule of a line of faults.txt: "@", and what we are asked for to play it. */
+static unsigned play_known(const char *line, const char *fault)
 {
     struct workers_result result;
+    const struct asked own = asked;
+    char **arguments = g_strsplit(line, " ", -1);
 
-    choose(known->sort, known->servers);
-    workers_play(&(struct workers_plan){.from = known->seed, .schedules = 1, .workers = 1},
+    if (!parse(arguments))
+        g_error("faults.txt: %s", line);
+    choose(asked_sort(), asked_servers());
+    workers_play(&(struct workers_plan){.from = (uint64_t)asked.seed, .schedules = 1, .workers = 1},
                  &result);
+    asked = own;
+    g_strfreev(arguments);
     if (result.failures > 0)
-        printf("%s\n", known->found);
+        printf("%s\n", fault);
     explain(&result);
     return result.failures;
+}
+
+static unsigned play_all_known(unsigned *ret_played)
+{
+    const char *root = g_getenv("top_srcdir"), *fault = "";
+    char *file = g_build_filename(root ? root : ".", "tests", "mutants", "faults.txt", NULL);
+    char *text;
+    unsigned failed = 0;
+
+    *ret_played = 0;
+    if (!g_file_get_contents(file, &text, NULL, NULL))
+        g_error("there is no %s", file);
+    char **lines = g_strsplit(text, "\n", -1);
+    for (char **line = lines; *line; line++) {
+        if (g_str_has_prefix(*line, "* "))
+            fault = *line + 2;
+        if (!g_str_has_prefix(*line, "@ "))
+            continue;
+        failed += play_known(*line, fault);
+        ++*ret_played;
+    }
+    g_strfreev(lines);
+    g_free(text);
+    g_free(file);
+    return failed;
 }
 
 /* How many of two things failed: the schedules, and that they have seen enough. */
@@ -475,12 +405,11 @@ static int play_many(void)
 {
     struct workers_plan plan = make_plan();
     const enum sort sort = asked_sort();
-    unsigned failed = 0, played = G_N_ELEMENTS(seeds) + 2;
+    unsigned played, failed = play_all_known(&played);
 
-    for (size_t i = 0; i < G_N_ELEMENTS(seeds); i++)
-        failed += play_known(&seeds[i]);
     choose(sort, asked_servers());
     failed += play_plan(&plan);
+    played += 2;
     if (sort == SORT_MIXED && asked_servers() == SERVERS_USUAL && asked.schedules == 0 &&
         asked.seconds == 0) {
         failed += play_others(plan);
@@ -492,7 +421,8 @@ static int play_many(void)
 
 int main(int argc, char **argv)
 {
-    if (!parse(argc, argv))
+    (void)argc;
+    if (!parse(argv))
         return 99;
     timers_by_hand = true;
     session_store = &world_store;

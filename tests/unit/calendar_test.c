@@ -214,6 +214,18 @@ TEST_CASE(slack)
     CHECK_INT(aim_at("0 4 31 * *", "UTC", 0, 0).next, 30 * 1440 * MINUTE_MS + 240 * MINUTE_MS);
 }
 
+TEST_CASE(first_part_has_no_beginning)
+{
+    const struct calendar_zone z = {.count = 1, .parts = {{.from = INT64_MAX, .offset = 60}}};
+    const uint64_t one = minute_of("2026-06-01T01:00") * MINUTE_MS;
+    struct calendar c;
+
+    REQUIRE(!calendar_read("0 2 * * *", &c));
+    const struct calendar_aim at = calendar_aim(&c, &z, one, 0);
+    CHECK_INT(at.instant, one);
+    CHECK_INT(at.offset, 60);
+}
+
 TEST_CASE(zones)
 {
     static const char *const none[] = {

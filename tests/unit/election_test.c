@@ -382,6 +382,22 @@ TEST_CASE(proclaimed_behind_the_token)
     election_end(&st);
 }
 
+TEST_CASE(ids)
+{
+    char *longest = g_strnfill(1024, 'x'), *longer = g_strnfill(1025, 'x');
+    zkl_election *e = NULL;
+
+    election_begin(&st, NULL);
+    CHECK_INT(zkl_election_new(&e, st.session, ELECTION, longer, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_election_new(&e, st.session, ELECTION, "\xff", NULL), ZKL_EINVAL);
+    CHECK(!e);
+    CHECK_INT(zkl_election_new(&e, st.session, ELECTION, longest, NULL), 0);
+    zkl_election_free(e);
+    election_end(&st);
+    g_free(longest);
+    g_free(longer);
+}
+
 /* Until the one campaign is given up. */
 TEST_CASE(of_one_campaign)
 {

@@ -204,6 +204,12 @@ TEST_CASE(silent)
     CHECK_STR(good, mute.listener.hosts);
     CHECK(!found.answered && !found.silent);
     g_free(good);
+    good = probe_answering(both);
+    CHECK_STR(good, server.listener.hosts);
+    CHECK(!probe_answering(mute.listener.hosts));
+    CHECK(probe_serves(server.listener.hosts, NULL));
+    CHECK(!probe_serves(mute.listener.hosts, NULL));
+    g_free(good);
     g_free(both);
     probe_listen_end(&server.listener);
     probe_listen_end(&mute.listener);

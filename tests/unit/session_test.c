@@ -196,11 +196,22 @@ TEST_CASE(ended_without_threads)
 
 static struct store_sink claim_sink;
 
+/* What a slow store tells before it stands still. */
+struct slow {
+    enum store_event tells[2];
+    size_t count;
+    int code; /* of zkl_session_end() then */
+};
+
+static const struct slow *slow;
+
 static int open_slow(struct store **ret, const struct store_config *config,
                      const struct store_sink *sink)
 {
     (void)ret, (void)config;
     claim_sink = *sink;
+    for (size_t i = 0; i < slow->count; i++)
+        sink->event(sink->context, slow->tells[i], 0, 0);
     return 0;
 }
 
@@ -212,13 +223,21 @@ static void close_later(struct store *store)
 /* A store that looks a name up cannot close before that is done. */
 TEST_CASE(ended_with_a_slow_store)
 {
+    static const struct slow rows[] = {
+        {{0}, 0, ZKL_EUNREACHABLE},
+        {{STORE_EV_HOST}, 1, ZKL_EHOST},
+        {{STORE_EV_HOST, STORE_EV_DOWN}, 2, ZKL_EHOST},
+        {{STORE_EV_HOST, STORE_EV_BEGIN}, 2, ZKL_EUNREACHABLE}, /* it was found */
+    };
     const struct store_ops ops = {.open = open_slow, .close = close_later};
     const zkl_session_claim claim = {.id = 1};
 
     session_store = &ops;
-    CHECK_INT(zkl_session_end("a", NULL, &claim, 10), ZKL_EUNREACHABLE);
+    for (slow = rows; slow < rows + G_N_ELEMENTS(rows); slow++) {
+        CHECK_INT(zkl_session_end("a", NULL, &claim, 10), slow->code);
+        claim_sink.closed(claim_sink.context); /* frees what nobody else would */
+    }
     session_store = &store_zk;
-    claim_sink.closed(claim_sink.context); /* frees what nobody else would */
 }
 
 static struct {
