@@ -193,7 +193,9 @@ static void attempt_delete_own(const struct attempt *c, struct machine_actions *
         machine_act(out, MACHINE_ACT_DELETE)->node = ATTEMPT_OWN;
 }
 
-/* Deletes the nodes of this attempt that the list shows, from first on. */
+/* Deletes the nodes of this attempt that the list shows. first: ATTEMPT_SPARE or ATTEMPT_OURS,
+ * which stands for the first child of the list. The driver skips the children that are not of this
+ * attempt. */
 static void attempt_delete_listed(const struct machine_event *ev, struct machine_actions *out,
                                   enum attempt_node first)
 {
@@ -876,20 +878,21 @@ static void attempt_step_creating(struct attempt *c, const struct machine_event 
     }
 }
 
-/* Takes the quorum's answer, and the list after it, which tells whether our create was done. */
+/* Takes the quorum's answer, and the list after it, which tells whether our create was done. An
+ * answer that is not the quorum's does not settle the create: a list may then be too early. */
 static void attempt_step_settling(struct attempt *c, const struct machine_event *ev,
                                   const struct attempt_moment *m, struct machine_actions *out)
 {
-    const bool passed = attempt_is_answer(ev, STORE_SET, ATTEMPT_QUORUM);
+    const bool set_answered = attempt_is_answer(ev, STORE_SET, ATTEMPT_QUORUM);
     struct place place = {.found = false};
 
-    if (!passed && !attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN))
+    if (!set_answered && !attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN))
         return;
-    if (passed && machine_is_by_quorum(ev->rc)) {
+    if (set_answered && machine_is_by_quorum(ev->rc)) {
         machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
         return;
     }
-    if (passed || (ev->rc != STORE_OK && ev->rc != STORE_NONODE)) {
+    if (set_answered || (ev->rc != STORE_OK && ev->rc != STORE_NONODE)) {
         attempt_fail_unsettled(c, out, ev->rc);
         return;
     }
@@ -1053,7 +1056,7 @@ static void attempt_ask_others(struct attempt *c, struct machine_actions *out)
 static void attempt_on_children_fired(struct attempt *c, const struct attempt_moment *m,
                                       struct machine_actions *out)
 {
-    if (c->others == OTHERS_WAIT) /* nothing tells of more that come */
+    if (c->others == OTHERS_WAIT) /* the holder knows, and hears of no more */
         return;
     if (!c->own_watched)
         attempt_arm(out, m, ATTEMPT_OWN_WATCH_MS);
@@ -1157,24 +1160,25 @@ static void attempt_put_off_settling(struct attempt *c, const struct attempt_mom
 static void attempt_step_leaving(struct attempt *c, const struct machine_event *ev,
                                  const struct attempt_moment *m, struct machine_actions *out)
 {
-    const bool created = attempt_is_answer(ev, STORE_CREATE, ATTEMPT_NEW),
-               passed = attempt_is_answer(ev, STORE_SET, ATTEMPT_QUORUM),
-               listed = attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN) && !c->creating;
+    const bool create_answered = attempt_is_answer(ev, STORE_CREATE, ATTEMPT_NEW),
+               set_answered = attempt_is_answer(ev, STORE_SET, ATTEMPT_QUORUM),
+               list_answered = attempt_is_answer(ev, STORE_LIST, ATTEMPT_CHILDREN) && !c->creating;
 
-    if (created)
+    if (create_answered)
         c->creating = false;
-    if ((created && ev->rc == STORE_UNKNOWN) || (ev->kind == MACHINE_EV_TIMER && c->rounds > 0)) {
+    if ((create_answered && ev->rc == STORE_UNKNOWN) ||
+        (ev->kind == MACHINE_EV_TIMER && c->rounds > 0)) {
         machine_ask_quorum(out, ATTEMPT_QUORUM);
-    } else if (created) {
+    } else if (create_answered) {
         c->has_node = ev->rc == STORE_OK;
         c->number = m->number;
         attempt_finish(c, out);
-    } else if (passed && machine_is_by_quorum(ev->rc)) {
+    } else if (set_answered && machine_is_by_quorum(ev->rc)) {
         machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
-    } else if (listed && (ev->rc == STORE_OK || ev->rc == STORE_NONODE)) {
+    } else if (list_answered && (ev->rc == STORE_OK || ev->rc == STORE_NONODE)) {
         attempt_delete_listed(ev, out, ATTEMPT_OURS);
         attempt_finish(c, out);
-    } else if (passed || listed) {
+    } else if (set_answered || list_answered) {
         attempt_put_off_settling(c, m, out);
     }
 }

@@ -123,7 +123,7 @@ struct machine_action {
     enum store_kind verb;
     enum store_mode mode; /* CREATE */
     uint32_t node;        /* a number that the recipe gives a meaning */
-    uint32_t more;        /* how many nodes after .node get the same request */
+    uint32_t more;        /* how many nodes after .node get the same request, if they have a path */
     uint8_t slot;  /* the slot of its question: questions in different slots are open together */
     bool also;     /* the request joins the present question of its slot. Otherwise it begins a new
                       question, and what was asked before is stale */

@@ -34,7 +34,7 @@ bool numbering_may_move(enum numbering_state from, enum numbering_state to)
 bool numbering_invariant(const struct numbering *n)
 {
     return (n->state == NUMBERING_READING) == (n->left > 0) && (n->first == 0 || n->unknown == 0) &&
-           (n->state != NUMBERING_WAITING || (n->who != NUMBERING_NOBODY && n->unknown > 0));
+           (n->state != NUMBERING_WAITING || (n->unnumbered != NUMBERING_NOBODY && n->unknown > 0));
 }
 
 static void numbering_end(struct numbering *n, struct machine_actions *out)
@@ -71,7 +71,7 @@ static void numbering_read_next(struct numbering *n, uint32_t left)
 {
     n->state = NUMBERING_READING;
     n->left = left;
-    n->who = NUMBERING_NOBODY;
+    n->unnumbered = NUMBERING_NOBODY;
 }
 
 static void numbering_on_listed(struct numbering *n, const struct machine_event *ev,
@@ -94,9 +94,9 @@ static void numbering_on_listed(struct numbering *n, const struct machine_event 
  * known, or sets the own numbers. */
 static void numbering_ask_next(struct numbering *n, struct machine_actions *out)
 {
-    if (n->who != NUMBERING_NOBODY) {
+    if (n->unnumbered != NUMBERING_NOBODY) {
         n->state = NUMBERING_WAITING;
-        machine_ask(out, STORE_GET, NUMBERING_BEFORE + n->who)->watch = true;
+        machine_ask(out, STORE_GET, NUMBERING_BEFORE + n->unnumbered)->watch = true;
     } else if (n->unknown > 0) {
         numbering_read_next(n, n->unknown);
         machine_ask(out, STORE_GET, NUMBERING_BEFORE)->more = n->before - 1;
@@ -106,13 +106,14 @@ static void numbering_ask_next(struct numbering *n, struct machine_actions *out)
     }
 }
 
-/* Takes the read of a node before the own one. A node that is gone has no numbers, and is known.
- * The first node that gets known is the one right before the own node. Only that node's ceiling
- * covers all before the own node, so .permits is 0 for the next ones. */
+/* Takes the read of a node before the own one. A node that is gone counts as known: it has no
+ * numbers. The node right before the own node is the first to become known. Only that node's
+ * ceiling covers all before the own node. So .permits becomes 0 then, and no later ceiling is low
+ * enough to be taken. */
 static void numbering_on_read(struct numbering *n, const struct machine_event *ev,
                               const struct numbering_moment *shown, struct machine_actions *out)
 {
-    const uint32_t who = ev->node - NUMBERING_BEFORE;
+    const uint32_t at = ev->node - NUMBERING_BEFORE;
     const bool known = ev->rc == STORE_NONODE || shown->numbered;
 
     if (ev->rc != STORE_OK && ev->rc != STORE_NONODE) {
@@ -126,15 +127,15 @@ static void numbering_on_read(struct numbering *n, const struct machine_event *e
             n->unknown = 0;
         }
         n->permits = 0;
-    } else if (n->who == NUMBERING_NOBODY || who > n->who) {
-        n->who = who;
+    } else if (n->unnumbered == NUMBERING_NOBODY || at > n->unnumbered) {
+        n->unnumbered = at;
     }
     if (n->state != NUMBERING_WAITING) {
         if (--n->left == 0)
             numbering_ask_next(n, out);
     } else if (known) { /* the node that was read again, with a watch */
         machine_act(out, MACHINE_ACT_UNWATCH)->node = ev->node;
-        n->who = NUMBERING_NOBODY;
+        n->unnumbered = NUMBERING_NOBODY;
         numbering_ask_next(n, out);
     }
 }

@@ -57,13 +57,13 @@ struct numbering_moment {
 /* All 0 at first. */
 struct numbering {
     enum numbering_state state;
-    uint32_t before;  /* how many are before the own node */
-    uint32_t left;    /* READING: how many answers are still to come */
-    uint32_t who;     /* the last node that has no numbers yet; NUMBERING_NOBODY: none is known */
-    uint32_t unknown; /* how many nodes before the own one may have numbers that were not read */
-    int32_t version;  /* of the own node, as read */
-    uint64_t permits; /* the permits of all before; 0 when one of them was read */
-    int32_t first;    /* all contenders before have lower numbers; 0: that is not known */
+    uint32_t before;     /* how many are before the own node */
+    uint32_t left;       /* READING: how many answers are still to come */
+    uint32_t unnumbered; /* the last node without numbers; NUMBERING_NOBODY: none is known */
+    uint32_t unknown;    /* how many nodes before the own one may have numbers that were not read */
+    int32_t version;     /* of the own node, as read */
+    uint64_t permits;    /* the permits of all before; 0 when one of them was read */
+    int32_t first;       /* all contenders before have lower numbers; 0: that is not known */
 };
 
 #define NUMBERING_NOBODY UINT32_MAX

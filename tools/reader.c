@@ -40,8 +40,8 @@ static void *reader_run(void *data)
         pthread_mutex_lock(&r->lock);
         reading_unref(r->newest);
         r->newest = g_atomic_rc_box_acquire(reading);
-        reading_unref(r->before);
-        r->before = reading;
+        reading_unref(r->previous);
+        r->previous = reading;
         events_wake(r->events);
         const struct timespec until = worker_after_ms(PAUSE_MS);
         while (!r->over && worker_await(&r->changed, &r->lock, &until))
@@ -103,7 +103,7 @@ void reader_join(struct reader *r)
 {
     pthread_join(r->thread, NULL);
     reading_unref(r->newest);
-    reading_unref(r->before);
+    reading_unref(r->previous);
     pthread_cond_destroy(&r->changed);
     pthread_mutex_destroy(&r->lock);
 }

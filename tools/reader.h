@@ -30,8 +30,8 @@ struct reader {
     pthread_cond_t changed;
     size_t most;
     bool wanted, over;
-    struct reading *newest; /* NULL: it was taken already */
-    struct reading *before; /* the last one, which .read may go on from; NULL: none yet */
+    struct reading *newest;   /* NULL: it was taken already */
+    struct reading *previous; /* the last one, for .read to go on from; NULL: none yet */
 };
 
 /* Starts the thread. The caller has set the first three members of r. Returns GO_ON, or a status

@@ -34,7 +34,7 @@ struct shards_member {
 
     pthread_mutex_t lock;    /* guards the rest */
     bool *owned;             /* for each shard: it is ours by the last view */
-    GHashTable *others;      /* the N of each other member, if that is not ours */
+    GHashTable *others;      /* the N last told of each other member; none: it has had ours */
     uint64_t joined;         /* the token of our membership; 0: others may think that we are gone */
     uint64_t seen;           /* the token of our id in the last view; 0: it is not there */
     int64_t is_in_since;     /* by now_ms(): when .is_in changed last */
@@ -106,7 +106,7 @@ static void on_member_event(zkl_member *member, zkl_member_event event, const zk
 }
 
 /* Says, once for each host and N, that another host has another N. During a rolling change of N
- * that is as it should be. */
+ * that is as it should be. A host that comes to our N after another one is named, too. */
 static void compare_counts(struct shards_member *m, const zkl_member_info *other)
 {
     const struct shards_options *o = m->host->options;

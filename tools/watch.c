@@ -222,7 +222,10 @@ static GString *view_screen(const char *path, const struct view *v, int rows)
 /* ---- the watch ---- */
 
 #define TICK_MS 1000 /* how often the queue is drawn, because the contenders' ages change */
-#define LOOK_MS 5000 /* how often it reads without a change: no watch tells new data of a node */
+
+/* How often it reads without a change: the queue's watch is on the children, and does not tell when
+ * a child gets new data. */
+#define LOOK_MS 5000
 
 struct watch {
     struct onlooker onlooker; /* the first member */
@@ -423,8 +426,8 @@ static int read_watched(zkl_queue **ret, struct reader *r, size_t most)
     zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
 
     options.max_nodes = most;
-    if (o->prints && r->before)
-        options.previous = r->before->queue;
+    if (o->prints && r->previous)
+        options.previous = r->previous->queue;
     return zkl_queue_read(ret, o->session, o->path, &options, ZKL_FOREVER);
 }
 

@@ -331,6 +331,8 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
 
 /* ---- parents ---- */
 
+/* Sends the request, since its parents are made; or answers it with rc, the refusal of a parent. A
+ * stale request is never sent: the machine does not hear its answer, even STORE_OK. */
 static void driver_on_parents(struct driver_asked *asked, enum store_rc rc)
 {
     struct driver *d = asked->driver;

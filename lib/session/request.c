@@ -430,8 +430,8 @@ void request_recall(struct request *r)
     request_end_waiting(r, STORE_BAD);
 }
 
-/* Drops only those that are parked now: a request that is dropped may ask for another one, of the
- * next session. */
+/* Drops the held requests, and then as many parked ones as there are at that point. The asker of a
+ * dropped one may ask for another, which is for the next session and stays parked. */
 void request_drop_all(zkl_session *s)
 {
     timers_cancel(&s->retry_timer);

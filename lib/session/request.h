@@ -62,7 +62,8 @@ void request_recall(struct request *r);
  * the first of it was lost with too many connections, a pause comes before. */
 void request_connected(zkl_session *s);
 
-/* Called when the session is over: answers what is parked with STORE_GONE. */
+/* Called when the session is over: answers with STORE_GONE what is parked, and what was lost
+ * and not told yet. */
 void request_drop_all(zkl_session *s);
 
 #endif

@@ -37,7 +37,8 @@ bool watch_add_optional(zkl_session *s, struct request *r, struct subscription *
 char *watch_path(const struct subscription *i);
 
 /* Takes the answer to a request of watch_add(). The request's done calls this before anything else.
- * If there is no node, the request left no watch, and i is dropped. */
+ * If the request left no watch, i is dropped: it was refused, or a GET or LIST found no node. A
+ * STAT of a missing node does leave a watch. */
 void watch_answered(zkl_session *s, const struct request *r, const struct store_reply *reply,
                     struct subscription *i);
 

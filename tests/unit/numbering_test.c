@@ -245,7 +245,7 @@ TEST_CASE(invariant_sees)
     static const struct numbering wrong[] = {
         {.state = NUMBERING_READING},
         {.state = NUMBERING_LISTING, .left = 1},
-        {.state = NUMBERING_WAITING, .who = NUMBERING_NOBODY, .unknown = 1},
+        {.state = NUMBERING_WAITING, .unnumbered = NUMBERING_NOBODY, .unknown = 1},
         {.state = NUMBERING_WAITING},
         {.state = NUMBERING_READING, .left = 1, .unknown = 1, .first = 1},
     };
@@ -253,7 +253,7 @@ TEST_CASE(invariant_sees)
         {.state = NUMBERING_READING, .left = 1},
         {.state = NUMBERING_WAITING, .unknown = 1},
         {.state = NUMBERING_LISTING},
-        {.state = NUMBERING_OVER, .who = NUMBERING_NOBODY},
+        {.state = NUMBERING_OVER, .unnumbered = NUMBERING_NOBODY},
         {.state = NUMBERING_READING, .left = 1, .first = 1},
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
