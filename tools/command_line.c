@@ -146,7 +146,7 @@ int command_line_check(struct command_line *l)
     static const char *const on_outgrown[] = {"ignore", "term", NULL};
     const struct raw_options *raw = &l->raw;
     struct lock_options *o = l->options;
-    int parents = o->parents, suspect = ON_SUSPECT_IGNORE, outgrown = 0;
+    int parents = (int)o->parents, suspect = ON_SUSPECT_IGNORE, outgrown = 0;
     gint64 fd;
 
     if (o->conflict_status < 0 || o->conflict_status > 255)
