@@ -19,7 +19,8 @@ enum exit_cause {
     CAUSE_ENDED, /* the command has ended by itself, and the lock was ours until then */
     /* With all other causes tool and guard end the command: */
     CAUSE_DEADLINE, /* the lock could not be renewed */
-    CAUSE_REVOKED,  /* the lock was lost before its deadline */
+    CAUSE_REVOKED,  /* the lock was lost before its deadline, or before the command began; a request
+                       to give way (zkl revoke) is never this cause */
     CAUSE_SUSPECT,  /* the lock is in doubt, and --on-suspect is term */
     CAUSE_OUTGROWN, /* the command's tree takes longer to end than the lock can wait */
     CAUSE_ASKED,    /* another candidate is to lead */
