@@ -257,11 +257,10 @@ static void watch_command(struct shard *s)
 static bool begin_on_lost(struct shard *s)
 {
     struct shared *shared = s->guard.termination.shared;
-    const bool was_ended = s->cause != CAUSE_NONE && s->cause != CAUSE_ENDED;
     struct guard heir;
 
-    if (!s->guard.termination.options->on_lost || !was_ended || !atomic_load(&shared->begun) ||
-        atomic_load(&shared->on_lost_begun) || s->host->zygote.dead)
+    if (!s->guard.termination.options->on_lost || !exit_cause_is_forced(s->cause) ||
+        !atomic_load(&shared->begun) || atomic_load(&shared->on_lost_begun) || s->host->zygote.dead)
         return false;
     /* nobody signals the dead leader's pid any more */
     atomic_store(&shared->leader, LEADER_BARRED);

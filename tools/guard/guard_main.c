@@ -437,6 +437,6 @@ void guard_main(const struct termination *termination, int channel, struct event
     if (g.tool_dead || g.termination.parent != g.termination.tool)
         cgroup_remove(g.options.cgroup);
     /* STATUS_LOST: the command had to be ended, and nothing of its tree is left. */
-    _exit(shared_cause(g.shared) > CAUSE_ENDED && !g.termination.given_up ? STATUS_LOST
-                                                                          : STATUS_OK);
+    _exit(exit_cause_is_forced(shared_cause(g.shared)) && !g.termination.given_up ? STATUS_LOST
+                                                                                  : STATUS_OK);
 }
