@@ -171,7 +171,7 @@ static struct machine_action *attempt_say(struct machine_actions *out, enum atte
     return a;
 }
 
-/* Adds a request to the question that the request before it has begun. */
+/* Adds a request that belongs to the same question as the request before it (machine.h). */
 static struct machine_action *attempt_ask_too(struct machine_actions *out, enum store_kind verb,
                                               enum attempt_node node)
 {
@@ -221,7 +221,8 @@ static void attempt_unwatch_limit(struct attempt *c, struct machine_actions *out
     c->limit_watched = false;
 }
 
-/* Ends the attempt. If there is an own node, the watch on the children ends with it. */
+/* Ends the attempt. If there is an own node, its end fires the watch on the children: so no
+ * request removes that watch. */
 static void attempt_end(struct attempt *c, struct machine_actions *out)
 {
     machine_act(out, MACHINE_ACT_END)->deleting = c->has_node;

@@ -284,7 +284,8 @@ static void counter_watch_read(struct machine_actions *out)
     machine_ask(out, STORE_GET, COUNTER_WATCHED)->watch = true;
 }
 
-/* Ends a query, and tells its result if that was not told last. odd: the data are no number. */
+/* Ends a query, and tells its result, unless the user was told the same last. odd: the data are no
+ * number. */
 static void counter_watch_found(struct counter_watch *w, bool odd, int64_t number,
                                 const struct children_moment *m, struct machine_actions *out)
 {

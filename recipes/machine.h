@@ -1,6 +1,7 @@
 /* What a machine asks of the server and is told by it, in ZooKeeper's words, and which answers the
  * driver drops (docs/design/driver.md). A machine is a flat value; a step takes one event and
- * answers with actions.
+ * answers with actions. A question is one request, or several whose answers the machine needs
+ * together. It has a slot: the next question in that slot makes it stale.
  *
  * All of recipes/ is pure: no I/O, clock, thread, lock or allocation. A recipe calls mem..., str...
  * and other recipes, and nothing else (tests/lint/purity.sh). The caller of a step holds the lock

@@ -149,9 +149,9 @@ static enum child_kind name_read_kind(const char *name, size_t length, int32_t *
     return CHILD_FOREIGN;
 }
 
-/* Returns how many permits the name asks for, by what stands before the word: "-n3-", or "-s3-" of
- * numbered ones; one if nothing does. A number that is too large counts as the largest: it is safe
- * for others to wait. */
+/* Returns how many permits the name asks for. The word has "-n3-" before it for three permits,
+ * "-s3-" if they are numbered, and nothing for one. A number that is too large counts as the
+ * largest: it is safe for others to wait. */
 static uint32_t read_permits(const char *name, size_t before, bool *ret_numbered)
 {
     size_t end = before - 1, at = end;

@@ -202,7 +202,7 @@ static void observing_on_listed(struct observing *o, const struct machine_event 
     if (!newest_list(&o->newest, ev->pzxid)) {
         if (observing_holds_back(o, m, out))
             return;
-        newest_list(&o->newest, ev->pzxid);
+        newest_list(&o->newest, ev->pzxid); /* after the rewind this list is the newest */
     }
     o->used_up = m->some && m->used_up;
     if (m->some) {

@@ -30,21 +30,21 @@ static bool once_read_number(const char *data, size_t length, size_t *at, uint64
 
 static bool once_read_calendar(const char *data, size_t length, size_t *at, struct once_record *ret)
 {
-    uint64_t of_series;
+    uint64_t series_length;
 
     if (!once_read_number(data, length, at, &ret->instant) ||
         !once_read_number(data, length, at, &ret->local) ||
-        !once_read_number(data, length, at, &of_series))
+        !once_read_number(data, length, at, &series_length))
         return false;
-    ret->series_length = (size_t)of_series;
-    return of_series > 0 && of_series <= length && ret->instant <= ONCE_INSTANT_MAX &&
+    ret->series_length = (size_t)series_length;
+    return series_length > 0 && series_length <= length && ret->instant <= ONCE_INSTANT_MAX &&
            ret->local <= ONCE_INSTANT_MAX;
 }
 
 bool once_record_read(const char *data, size_t length, struct once_record *ret)
 {
     size_t at = sizeof ONCE_WORDS - 1;
-    uint64_t of_name;
+    uint64_t name_length;
 
     *ret = (struct once_record){.instant = 0};
     if (length < at)
@@ -55,19 +55,19 @@ bool once_record_read(const char *data, size_t length, struct once_record *ret)
     if (!once_read_number(data, length, &at, &ret->begun) ||
         !once_read_number(data, length, &at, &ret->due) ||
         !once_read_number(data, length, &at, &ret->token) ||
-        !once_read_number(data, length, &at, &of_name))
+        !once_read_number(data, length, &at, &name_length))
         return false;
     if (of_calendar && !once_read_calendar(data, length, &at, ret))
         return false;
-    if (at == length || data[at++] != '\n' || of_name > length - at ||
-        ret->series_length > length - at - of_name || ret->begun > ONCE_INSTANT_MAX ||
+    if (at == length || data[at++] != '\n' || name_length > length - at ||
+        ret->series_length > length - at - name_length || ret->begun > ONCE_INSTANT_MAX ||
         ret->due > ONCE_INSTANT_MAX)
         return false;
     ret->name = data + at;
-    ret->name_length = (size_t)of_name;
-    ret->series = ret->name + of_name;
+    ret->name_length = (size_t)name_length;
+    ret->series = ret->name + name_length;
     ret->result = ret->series + ret->series_length;
-    ret->length = length - at - (size_t)of_name - ret->series_length;
+    ret->length = length - at - (size_t)name_length - ret->series_length;
     return true;
 }
 
@@ -241,9 +241,9 @@ static void once_on_read(struct once *o, const struct machine_event *ev,
     }
 }
 
-/* Handles a read of the record while the caller waits for the lock. A record that was not there
- * before is that of a run which ended since. But if the next instant of a calendar had come when
- * the record was written, the caller may be there for that instant. */
+/* Handles a read of the record while the caller waits for the lock. If the record has changed, a
+ * run has ended since, and the caller has nothing to do. A calendar has an exception: if its next
+ * instant came before the record was written, the caller waits on, perhaps for that instant. */
 static void once_on_seen(struct once *o, const struct machine_event *ev,
                          const struct once_moment *m, struct machine_actions *out)
 {

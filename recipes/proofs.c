@@ -331,13 +331,13 @@ static struct instant anchor_time(const struct proofs *p, struct instant now, st
     return over < spare ? last : instant_add(last, spare);
 }
 
-/* Whether an anchor is due: none was answered since one was wanted for a round, or since sooner ns
- * before that. */
-static bool anchor_due(const struct proofs *p, struct instant now, int64_t sooner)
+/* Whether an anchor is due: the newest was answered more than early ns before the time at which a
+ * round last wanted one. */
+static bool anchor_due(const struct proofs *p, struct instant now, int64_t early)
 {
     struct instant next;
 
-    return !instant_passed(newest_anchor(&p->heard), anchor_time(p, now, &next), -sooner);
+    return !instant_passed(newest_anchor(&p->heard), anchor_time(p, now, &next), -early);
 }
 
 static void add_anchor(struct anchors *ring, struct instant sent, struct instant answered)

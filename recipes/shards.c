@@ -100,9 +100,9 @@ static void set_bounds(const struct range *r)
     }
 }
 
-static void hand_to(const struct range *r, uint32_t shard, uint32_t owner, uint64_t of_score)
+static void hand_to(const struct range *r, uint32_t shard, uint32_t owner, uint64_t score)
 {
-    r->shards[shard] = (struct shards_shard){owner, r->hosts[owner].first, of_score};
+    r->shards[shard] = (struct shards_shard){owner, r->hosts[owner].first, score};
     r->hosts[owner].first = shard;
     r->hosts[owner].has++;
 }

@@ -259,9 +259,10 @@ static bool begin_on_lost(struct shard *s)
     struct shared *shared = s->guard.termination.shared;
     struct guard heir;
 
-    if (!s->guard.termination.options->on_lost || s->cause <= CAUSE_ENDED ||
+    if (!s->guard.termination.options->on_lost || !exit_cause_is_forced(s->cause) ||
         !atomic_load(&shared->begun) || atomic_load(&shared->on_lost_begun) || s->host->zygote.dead)
         return false;
+    /* nobody signals the dead leader's pid any more */
     atomic_store(&shared->leader, LEADER_BARRED);
     if (!zygote_fork(&s->host->zygote, s->number, &heir)) {
         const bool again = errno == EAGAIN;

@@ -24,8 +24,8 @@ struct multi_queue {
  * tenure's node. */
 void multi_go_on_from(struct tenure *t, int32_t version);
 
-/* Whether a transaction may still be applied as long as the node stands: it is not decided yet, or
- * never will be. q NULL: there was no transaction. */
+/* Whether a transaction may still be applied as long as the node stands: it is under way, or its
+ * outcome stays unknown. q NULL: there was no transaction. */
 bool multi_is_in_doubt(const struct multi_queue *q);
 
 #endif

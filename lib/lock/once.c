@@ -96,19 +96,19 @@ static zkl_once_run *once_new_run(GBytes *bytes)
     once_parse(bytes, &r);
     char *name = clean_text(r.name, (gssize)r.name_length);
     char *calendar = clean_text(r.series, (gssize)r.series_length);
-    const size_t of_name = strlen(name) + 1, of_calendar = strlen(calendar) + 1;
-    zkl_once_run *run = g_malloc0(sizeof *run + of_name + of_calendar + r.length);
+    const size_t name_size = strlen(name) + 1, calendar_size = strlen(calendar) + 1;
+    zkl_once_run *run = g_malloc0(sizeof *run + name_size + calendar_size + r.length);
     char *text = (char *)(run + 1);
-    memcpy(text, name, of_name);
-    memcpy(text + of_name, calendar, of_calendar);
-    memcpy(text + of_name + of_calendar, r.result, r.length);
+    memcpy(text, name, name_size);
+    memcpy(text + name_size, calendar, calendar_size);
+    memcpy(text + name_size + calendar_size, r.result, r.length);
     *run = (zkl_once_run){.begun_ms = (int64_t)r.begun,
                           .due_ms = (int64_t)r.due,
                           .token = r.token,
                           .name = text,
-                          .result = text + of_name + of_calendar,
+                          .result = text + name_size + calendar_size,
                           .size = r.length,
-                          .calendar = r.series_length > 0 ? text + of_name : NULL,
+                          .calendar = r.series_length > 0 ? text + name_size : NULL,
                           .instant_ms = (int64_t)r.instant,
                           .local_ms = (int64_t)r.local};
     g_free(calendar);

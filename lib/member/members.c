@@ -338,7 +338,7 @@ static void view_on_listed(struct view *v, uint64_t pzxid, const struct children
         if (view_holds_back(v, moment, out))
             return;
         view_rewind(v);
-        newest_list(&v->newest, pzxid);
+        newest_list(&v->newest, pzxid); /* after the rewind this list is the newest */
     }
     view_forget_list(v);
     for (guint i = 0; i < v->names->len; i++)

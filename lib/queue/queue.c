@@ -650,8 +650,8 @@ static void queue_watch_step(struct driver *d, const struct machine_event *ev,
     children_report(&w->machine, ev, &moment, out);
 }
 
-/* Tells the user of a change. A failure is told as one: when the user reads the queue, the error
- * says why. */
+/* Tells the user of a change. A failure is told as a change, too: the user then reads the queue,
+ * and gets the error. */
 static void queue_watch_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct queue_watch *w = queue_watch_of(d);

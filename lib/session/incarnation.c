@@ -378,6 +378,8 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     request_connected(s);
     proof_chain_run(s);
     participants_tell(s, NEWS_UP);
+    /* if the data have gone back and grown again, the server has not fired all the watches that it
+     * should have */
     if (doubted)
         watch_doubt_all(s);
     session_tell(s, ZKL_SESSION_CONNECTED, id);

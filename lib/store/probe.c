@@ -117,7 +117,7 @@ static void probe_receive(struct probe *p)
         probe_end(p);
 }
 
-/* Does the next thing that events, of poll(), let it do. */
+/* Takes the next step that is possible, by the events that poll() has found. */
 static void probe_go_on(struct probe *p, short events)
 {
     if (p->ready) {

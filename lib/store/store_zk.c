@@ -1,8 +1,8 @@
 /* The real store, over libzookeeper_mt. Its hazards, and what keeps them out:
  * - it may lose completions at close and never give them after expiry: every request is in a
- *   registry of ours, failed from there, and freed only when the library can call no more;
+ *   registry of ours, failed from there, and freed only when libzookeeper can call no more;
  * - a call racing with zookeeper_close() uses freed memory: the handle is touched under the
- *   monitor, by the library's thread itself, by the connector while nobody else has it, or by a
+ *   monitor, by libzookeeper's thread itself, by the connector while nobody else has it, or by a
  *   user who has borrowed it, for whom close waits; close takes it away under the monitor first;
  * - it resolves names in each round of its loop: it gets addresses, and the resolution delay of -1;
  * - of an even number of addresses it tries every other one: it gets an odd one;
@@ -53,7 +53,7 @@
 #include "store_zk.h"
 #include "store_zk_xid.h"
 
-/* The scheme of credentials that are not given to the library by zoo_add_auth(). */
+/* The scheme of credentials that are not given to libzookeeper by zoo_add_auth(). */
 #define STORE_SASL "sasl"
 
 enum {
@@ -92,7 +92,7 @@ static bool socket_leads_to(int fd, const struct address *server)
  * TCP sends lost packets again, mostly 3 s and then 6 s: a deadline may come before. A kernel that
  * cannot change that time refuses.
  *
- * The library may close its descriptor before the flag is set, and another thread may get the
+ * libzookeeper may close its descriptor before the flag is set, and another thread may get the
  * number: then the flag is taken back. */
 static bool socket_mark(int fd, const void *server)
 {
@@ -130,9 +130,9 @@ static bool socket_leads_to_any(int fd, const GArray *servers)
 }
 
 /* Ends the connection of fd, if it leads to one of the servers and is stuck. Works on a copy, since
- * the library may close its descriptor, and another thread may get the number. A copy of a file is
+ * libzookeeper may close its descriptor, and another thread may get the number. A copy of a file is
  * left open: to close it would end the record locks that this process has on that file. Passes over
- * a descriptor that is closed on exec: it is not the library's, or has been connected, see
+ * a descriptor that is closed on exec: it is not libzookeeper's, or has been connected, see
  * socket_mark(). */
 static bool socket_drop(int fd, const void *servers)
 {
@@ -177,7 +177,7 @@ struct op {
     void *context;
     char *asked;              /* CREATE: the path */
     int count;                /* MULTI */
-    zoo_op_result_t *results; /* the library writes to them until it has answered */
+    zoo_op_result_t *results; /* libzookeeper writes to them until it has answered */
 };
 
 static void store_zk_op_free(struct op *op)
@@ -419,7 +419,7 @@ static void store_zk_drop_credentials(struct store *store)
     store->credentials = NULL;
 }
 
-/* Gives the library the credentials that it has not got, and then drops ours: the library has its
+/* Gives libzookeeper the credentials that it has not got, and then drops ours: libzookeeper has its
  * own copy, for the connections to come. */
 static void store_zk_give_credentials(struct store *store)
 {
@@ -438,7 +438,7 @@ static void store_zk_give_credentials(struct store *store)
     store_zk_drop_credentials(store);
 }
 
-/* Tells the session that the library's state is now state. The caller holds the monitor. */
+/* Tells the session that libzookeeper's state is now state. The caller holds the monitor. */
 static void store_zk_session_event(struct store *store, zhandle_t *zh, int state)
 {
     void *context = store->sink.context;
@@ -477,9 +477,9 @@ static bool store_zk_to_fired(int type, enum store_fired *ret)
 }
 
 /* The watcher of the session and of every node. All watches have this one pair of function and
- * context, so the library calls it once for each event, however many watches there are. The library
- * may call it before zookeeper_init() has returned the handle. A connection that has just been made
- * is kept from programs that this process executes, without the monitor held. */
+ * context, so libzookeeper calls it once for each event, however many watches there are.
+ * libzookeeper may call it before zookeeper_init() has returned the handle. A connection that has
+ * just been made is kept from programs that this process executes, without the monitor held. */
 static void store_zk_event(zhandle_t *zh, int type, int state, const char *path, void *context)
 {
     struct store *store = context;
@@ -556,7 +556,7 @@ static int store_zk_start_multi(struct store *store, const struct store_request 
     return rc;
 }
 
-/* Hands a request to the library. Returns the library's code. */
+/* Hands a request to libzookeeper. Returns libzookeeper's code. */
 static int store_zk_start_request(struct store *store, const struct store_request *r, struct op *op)
 {
     const ZooWatcherType type = r->of_list ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
@@ -1024,7 +1024,7 @@ static int give_realm(void *context, int id, const char **available, const char 
     return SASL_OK;
 }
 
-/* Makes the user and the password that the library asks for from auth, "user:password". */
+/* Makes the user and the password that libzookeeper asks for from auth, "user:password". */
 static struct store_sasl *sasl_new(const char *auth)
 {
     struct store_sasl *sasl = g_new0(struct store_sasl, 1);
@@ -1124,7 +1124,7 @@ static zhandle_t *store_zk_init(struct store *store, const char *hosts, watcher_
 
 /* ---- the connector: making the handle ---- */
 
-/* Called when the library can call no more. */
+/* Called when libzookeeper can call no more. */
 static void store_zk_free(struct store *store)
 {
     for (GList *l = store->ops.head, *next; l; l = next) {
@@ -1159,7 +1159,7 @@ static enum store_event store_zk_make_handle(struct store *store, zhandle_t **re
     *ret = NULL;
     if (!hosts)
         return why;
-    /* The library ends the process if the system refuses it a thread. */
+    /* libzookeeper ends the process if the system refuses it a thread. */
     if (!thread_can_start_two()) {
         store_zk_tell_trouble(store, TROUBLE_MEMORY);
         g_free(hosts);
@@ -1172,7 +1172,7 @@ static enum store_event store_zk_make_handle(struct store *store, zhandle_t **re
     store->servers = names_count(hosts);
     names_begin();
     *ret = store_zk_init(store, hosts, store_zk_event);
-    /* Until the library's thread begins to connect, it converts the addresses, as zookeeper_init()
+    /* Until libzookeeper's thread begins to connect, it converts the addresses, as zookeeper_init()
      * does; see names.h. */
     for (int i = 0; *ret && i < ATTEMPT_LOOKS && zoo_state(*ret) == ZOO_NOTCONNECTED_STATE; i++)
         nanosleep(&moment, NULL);
@@ -1233,7 +1233,7 @@ bool store_zk_stays_down(struct store *store, zhandle_t *zh, unsigned connection
         const struct timespec until = clock_after_ms(MIN(left, STUCK_LOOK_MS));
         while (store_zk_is_out(store, connections) && !store->heard && store_zk_wait(store, &until))
             continue;
-        /* The library does not tell that SASL has failed. */
+        /* libzookeeper does not tell that SASL has failed. */
         if (zh && store_zk_is_down(store) && store->sasl && zoo_state(zh) == ZOO_AUTH_FAILED_STATE)
             store_zk_session_event(store, zh, ZOO_AUTH_FAILED_STATE);
         if (zh && store_zk_is_down(store))
@@ -1334,7 +1334,7 @@ static void *store_zk_run_connector(void *data)
 
 /* ---- the store's functions for a session, with the monitor held ---- */
 
-_Static_assert(sizeof(((clientid_t *)NULL)->passwd) == STORE_PASSWORD, "the library's length");
+_Static_assert(sizeof(((clientid_t *)NULL)->passwd) == STORE_PASSWORD, "libzookeeper's length");
 
 static bool store_zk_get_claim(struct store *store, struct store_claim *ret)
 {

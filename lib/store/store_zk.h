@@ -16,8 +16,8 @@ struct store {
     struct store_sink sink;
     struct log *log;                 /* NULL: none */
     char *hosts;                     /* the user's list; the connector alone uses it */
-    struct credentials *credentials; /* NULL: the library has got them all */
-    size_t given;                    /* how many credentials the library has got */
+    struct credentials *credentials; /* NULL: libzookeeper has got them all */
+    size_t given;                    /* how many credentials libzookeeper has got */
     struct tls_files tls;            /* .ca NULL: no TLS */
     struct store_sasl *sasl;         /* NULL: no SASL */
     int timeout_ms;
@@ -37,19 +37,19 @@ struct store {
     struct address server;    /* to which there was a connection last */
     bool silent;      /* servers are left out that did not answer when servers were last found */
     bool strays;      /* the user's list does not name .server */
-    char *newer;      /* addresses that the library takes at its next failure; NULL: none */
-    unsigned servers; /* how many addresses the library has */
+    char *newer;      /* addresses that libzookeeper takes at its next failure; NULL: none */
+    unsigned servers; /* how many addresses libzookeeper has */
     unsigned rounds;  /* how often it has tried all of them, since it had a connection */
     unsigned dropped; /* how many attempts we have ended for want of an answer, since then */
     bool closing, over;
     unsigned connections;  /* how many connections there have been, with the present one */
     bool up;               /* there is a connection */
     bool away;             /* it had a connection, and has lost it */
-    _Atomic uint64_t seen; /* the largest zxid in any answer: at most what the library has seen */
+    _Atomic uint64_t seen; /* the largest zxid in any answer: at most what libzookeeper has seen */
     unsigned borrowed;     /* how many users of zh have not given it back */
     bool lent;             /* zh was borrowed once: the borrower may have left watches */
     pthread_cond_t wake;
-    GQueue ops; /* of struct op: those that the library has not answered */
+    GQueue ops; /* of struct op: those that libzookeeper has not answered */
 };
 
 /* Waits on the store's condition. Returns false when the time is over. The caller holds the
@@ -59,7 +59,7 @@ static inline bool store_zk_wait(struct store *store, const struct timespec *unt
     return pthread_cond_timedwait(&store->wake, store->sink.monitor, until) != ETIMEDOUT;
 }
 
-/* Whether the library tries to connect. */
+/* Whether libzookeeper tries to connect. */
 static inline bool store_zk_is_down(const struct store *store)
 {
     return !store->up && !store->over && !store->closing;

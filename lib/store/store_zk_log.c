@@ -5,7 +5,7 @@
  * servers without harm from another thread, or while it is connected. But it calls its log function
  * at each failure, and each time when it has tried all servers. It calls it in the thread that
  * connects, which does nothing else until the function returns. So the store pauses there, and
- * gives the library other servers there.
+ * gives libzookeeper other servers there.
  *
  * A line may come in any thread, even with the monitor held: then it is only logged. Only lines of
  * zookeeper_interest() and handle_socket_error_msg(), which that one thread calls, lead to more.
@@ -105,7 +105,7 @@ static void zk_log_on_line(unsigned slot, const char *line)
     if (!store)
         return; /* a child uses its parent's handle */
     log_library(store->log, kind == LIBRARY_LINE ? zk_log_level(line) : ZKL_LOG_DEBUG, kind, line);
-    /* zookeeper_interest() writes this when all servers were tried. The library's thread has no
+    /* zookeeper_interest() writes this when all servers were tried. libzookeeper's thread has no
      * socket there, and holds one lock at most, so it may wait. */
     if (strstr(line, "@zookeeper_interest@") && strstr(line, ": Delaying connection"))
         zk_log_pause(store);

@@ -1,5 +1,5 @@
 /* The numbers of requests. libzookeeper has one counter of 32 bits for all handles of the process.
- * The counter begins with time(), when the library is loaded. The numbers -8 to -1 mean something
+ * The counter begins with time(), when libzookeeper is loaded. The numbers -8 to -1 mean something
  * else in an answer: an event, a ping, credentials, watches. A request that gets one of them
  * crashes the process, is never answered, or ends the session for good. A process gets there after
  * some 2.5 billion requests.

@@ -32,13 +32,13 @@ struct guarding {
     uint64_t token;
     pid_t tool_group;
     pid_t leader;
-    bool leader_stopped;  /* by somebody else than us */
-    bool waiting;         /* the leader has ended, and the lock is kept for what it has left */
-    bool resting;         /* the leader has ended, and what it leaves is being ended */
-    bool probed;          /* termination_tree_probe() was called */
-    int64_t paused_since; /* by now_ms(): when the tree was stopped; 0: it is not */
-    int64_t pause_at;     /* by now_ms(): when it is to be stopped again */
-    zkl_state state;      /* the grant's, as told last */
+    bool leader_stopped;   /* by somebody else than us */
+    bool waiting;          /* the leader has ended, and the lock is kept for what it has left */
+    bool resting;          /* the leader has ended, and what it leaves is being ended */
+    bool unreachable_said; /* termination_say_unreachable() was called */
+    int64_t paused_since;  /* by now_ms(): when the tree was stopped; 0: it is not */
+    int64_t pause_at;      /* by now_ms(): when it is to be stopped again */
+    zkl_state state;       /* the grant's, as told last */
     struct on_lost on_lost;
     bool session_ended;
 };
@@ -286,9 +286,9 @@ static void look_at_leader(struct guarding *g)
         look_at_rest(g);
     else if (atomic_load(&g->shared->to_kill))
         termination_tree_kill(&g->termination, true);
-    if (atomic_load(&g->shared->to_end) && !g->probed) {
-        g->probed = true;
-        termination_tree_probe(&g->termination);
+    if (atomic_load(&g->shared->to_end) && !g->unreachable_said) {
+        g->unreachable_said = true;
+        termination_say_unreachable(&g->termination);
     }
 }
 
@@ -437,6 +437,6 @@ void guard_main(const struct termination *termination, int channel, struct event
     if (g.tool_dead || g.termination.parent != g.termination.tool)
         cgroup_remove(g.options.cgroup);
     /* STATUS_LOST: the command had to be ended, and nothing of its tree is left. */
-    _exit(shared_cause(g.shared) > CAUSE_ENDED && !g.termination.given_up ? STATUS_LOST
-                                                                          : STATUS_OK);
+    _exit(exit_cause_is_forced(shared_cause(g.shared)) && !g.termination.given_up ? STATUS_LOST
+                                                                                  : STATUS_OK);
 }

@@ -27,7 +27,7 @@ void on_lost_start(struct on_lost *o, const struct termination *e, char **envp,
     struct spawn s = {.argv = e->options->on_lost, .events = events, .no_input = true};
 
     o->termination = e;
-    if (!s.argv || cause == CAUSE_NONE || cause == CAUSE_ENDED || !atomic_load(&e->shared->begun) ||
+    if (!s.argv || !exit_cause_is_forced(cause) || !atomic_load(&e->shared->begun) ||
         atomic_exchange(&e->shared->on_lost_begun, true))
         return;
     s.envp = g_environ_setenv(g_strdupv(envp), "ZKL_LOST", exit_cause_name(cause), TRUE);

@@ -17,15 +17,22 @@
 enum exit_cause {
     CAUSE_NONE,
     CAUSE_ENDED, /* the command has ended by itself, and the lock was ours until then */
-    /* With all other causes tool and guard end the command: */
+    /* With all other causes tool and guard end the command (exit_cause_is_forced()): */
     CAUSE_DEADLINE, /* the lock could not be renewed */
-    CAUSE_REVOKED,  /* the lock was lost before its deadline */
+    CAUSE_REVOKED,  /* the lock was lost before its deadline, or before the command began; a request
+                       to give way (zkl revoke) is never this cause */
     CAUSE_SUSPECT,  /* the lock is in doubt, and --on-suspect is term */
     CAUSE_OUTGROWN, /* the command's tree takes longer to end than the lock can wait */
     CAUSE_ASKED,    /* another candidate is to lead */
     CAUSE_TOOL,     /* the tool is dead */
     CAUSE_GUARD     /* the guard is dead, or could not be started */
 };
+
+/* Whether tool and guard end the command for that cause. */
+static inline bool exit_cause_is_forced(enum exit_cause cause)
+{
+    return cause != CAUSE_NONE && cause != CAUSE_ENDED;
+}
 
 /* Values of .ended; the others are exit statuses. */
 #define NOT_ENDED (-1)

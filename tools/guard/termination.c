@@ -229,7 +229,7 @@ void termination_tree_kill(struct termination *e, bool nested)
     e->look_at = now_ms() + MAX((now - e->kill_began) / BACK_OFF, rare ? LOOK_LAST_MS : 0);
 }
 
-void termination_tree_probe(struct termination *e)
+void termination_say_unreachable(struct termination *e)
 {
     sweep_signal(current_sweep(e), 0, sweep_everybody, NULL);
     sweep_left(current_sweep(e));

@@ -84,8 +84,9 @@ void termination_tree_continue(struct termination *e);
  * KILL. The time from look to look grows. */
 void termination_tree_kill(struct termination *e, bool nested);
 
-/* Says which processes cannot be signalled. */
-void termination_tree_probe(struct termination *e);
+/* Says which processes of the tree cannot be signalled, as those of another user: they do not end
+ * with the command. */
+void termination_say_unreachable(struct termination *e);
 
 /* Returns why a lock ends that nobody has given up: it is lost already, or its deadline comes. */
 enum exit_cause termination_reason(const struct termination *e);

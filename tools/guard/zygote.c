@@ -100,7 +100,7 @@ static int clear_ended_guards(struct zygote *z, bool *ret_due)
         } else if (info.si_code == CLD_EXITED) {
             /* If the guard had to end its command, and its status is not STATUS_LOST, a process has
              * survived KILL: then the session is not to be ended. */
-            z->given_up |= shared_cause(s) > CAUSE_ENDED && info.si_status != STATUS_LOST;
+            z->given_up |= exit_cause_is_forced(shared_cause(s)) && info.si_status != STATUS_LOST;
             if (shared_cause(s) == CAUSE_NONE)
                 mark_unguarded(s); /* the command could not begin, or was not to */
             atomic_store(&s->cleared, true);
