@@ -45,29 +45,31 @@ bool once_record_read(const char *data, size_t length, struct once_record *ret)
 {
     size_t at = sizeof ONCE_WORDS - 1;
     uint64_t name_length;
+    struct once_record r = {.instant = 0};
 
-    *ret = (struct once_record){.instant = 0};
+    *ret = r;
     if (length < at)
         return false;
     const bool of_calendar = memcmp(data, ONCE_CALENDAR_WORDS, at) == 0;
     if (!of_calendar && memcmp(data, ONCE_WORDS, at) != 0)
         return false;
-    if (!once_read_number(data, length, &at, &ret->begun) ||
-        !once_read_number(data, length, &at, &ret->due) ||
-        !once_read_number(data, length, &at, &ret->token) ||
+    if (!once_read_number(data, length, &at, &r.begun) ||
+        !once_read_number(data, length, &at, &r.due) ||
+        !once_read_number(data, length, &at, &r.token) ||
         !once_read_number(data, length, &at, &name_length))
         return false;
-    if (of_calendar && !once_read_calendar(data, length, &at, ret))
+    if (of_calendar && !once_read_calendar(data, length, &at, &r))
         return false;
     if (at == length || data[at++] != '\n' || name_length > length - at ||
-        ret->series_length > length - at - name_length || ret->begun > ONCE_INSTANT_MAX ||
-        ret->due > ONCE_INSTANT_MAX)
+        r.series_length > length - at - name_length || r.begun > ONCE_INSTANT_MAX ||
+        r.due > ONCE_INSTANT_MAX)
         return false;
-    ret->name = data + at;
-    ret->name_length = (size_t)name_length;
-    ret->series = ret->name + name_length;
-    ret->result = ret->series + ret->series_length;
-    ret->length = length - at - (size_t)name_length - ret->series_length;
+    r.name = data + at;
+    r.name_length = (size_t)name_length;
+    r.series = r.name + name_length;
+    r.result = r.series + r.series_length;
+    r.length = length - at - (size_t)name_length - r.series_length;
+    *ret = r;
     return true;
 }
 

@@ -53,7 +53,7 @@ struct once_record {
     size_t length;
 };
 
-/* Returns false if the data are no record. *ret points into data. */
+/* Returns false, and an empty *ret, if the data are no record. *ret points into data. */
 bool once_record_read(const char *data, size_t length, struct once_record *ret);
 
 /* ---- when it is due ---- */

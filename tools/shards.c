@@ -106,7 +106,7 @@ static void on_member_event(zkl_member *member, zkl_member_event event, const zk
 }
 
 /* Says, once for each host and N, that another host has another N. During a rolling change of N
- * that is as it should be. A host that comes to our N after another one is named, too. */
+ * that is as it should be. */
 static void compare_counts(struct shards_member *m, const zkl_member_info *other)
 {
     const struct shards_options *o = m->host->options;
@@ -114,8 +114,11 @@ static void compare_counts(struct shards_member *m, const zkl_member_info *other
 
     if (zkl_shards_share_of(other, &share) == 0)
         return;
-    const gpointer told = g_hash_table_lookup(m->others, other->id);
-    if (GPOINTER_TO_UINT(told) == share.count || (!told && share.count == (uint32_t)o->count))
+    if (share.count == (uint32_t)o->count) {
+        g_hash_table_remove(m->others, other->id);
+        return;
+    }
+    if (GPOINTER_TO_UINT(g_hash_table_lookup(m->others, other->id)) == share.count)
         return;
     say("%s: %s shares %u shards, not %d", o->run.hold.path, other->id, (unsigned)share.count,
         o->count);

@@ -433,6 +433,7 @@ TEST_CASE(record)
         "zkl once 2 1 2 3 0\n",
         "zkl once 2 1 2 3 0 4 5 0\n",
         "zkl once 2 1 2 3 1 4 5 3\nUTC",
+        "zkl once 2 1 2 3 4 5 6 1000000000\nabcd",
         "zkl once 2 1 2 3 1 4 5 18446744073709551615\nUTC",
         "zkl once 2 1 2 3 0 2305843009213693952 5 3\nUTC",
         "zkl once 2 1 2 3 0 4 2305843009213693952 3\nUTC",
@@ -446,7 +447,7 @@ TEST_CASE(record)
     struct once_record r;
 
     for (size_t i = 0; i < G_N_ELEMENTS(bad); i++)
-        if (!CHECK(!reads(bad[i], &r)))
+        if (!CHECK(!reads(bad[i], &r)) || !CHECK(r.series_length == 0 && r.due == 0 && !r.name))
             runner_fail(__FILE__, __LINE__, "%s", bad[i]);
     REQUIRE(reads("zkl once 1 1000 2000 18446744073709551615 4\nweb1v\n7", &r));
     CHECK(r.begun == 1000 && r.due == 2000 && r.token == UINT64_MAX);
