@@ -683,6 +683,12 @@ TEST_CASE(called_only_while_owned)
     grant_call(t, TENURE_WANTED);
     check_told(&called, 0, ZKL_HELD);
     stop();
+    start();
+    grant_call(t, TENURE_WANTED);
+    hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
+    CHECK_INT(zkl_grant_on_wanted(g, on_change, &called), 0); /* too late */
+    check_told(&called, 0, ZKL_HELD);
+    stop();
 }
 
 /* A new one is told of the proof, and so is one that is used again. */
