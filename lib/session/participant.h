@@ -13,10 +13,10 @@
 struct participant;
 
 enum session_news {
-    NEWS_UP,       /* there is a connection, perhaps of another incarnation */
-    NEWS_PROVED,   /* a proof has moved the deadline, and it lasts */
+    NEWS_UP,             /* there is a connection, perhaps of another incarnation */
+    NEWS_PROVED,         /* a proof has moved the deadline, and it lasts */
     NEWS_DEADLINE_MOVED, /* the deadline has moved, by a connection or a proof, but does not last */
-    NEWS_SUSPECT,  /* the deadline may pass before the next proof */
+    NEWS_SUSPECT,        /* the deadline may pass before the next proof */
     NEWS_DEADLINE_PASSED,
     NEWS_REPLACED, /* the incarnation ended, and another one was begun */
     NEWS_REWOUND,  /* the servers' data seem to have gone back: lower zxids will come. Comes after

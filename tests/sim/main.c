@@ -18,8 +18,8 @@
  * --permits, with --leases, with --lacking (with --retain, too), with --odd, with --members,
  * with --cool, and with --late (with --members, too).
  *
- * First it plays the schedules that tests/mutants/faults.txt names: each of them sees that a rule is
- * taken out (tests/lint/schedules.sh). They depend on how schedules are drawn, and on what the
+ * First it plays the schedules that tests/mutants/faults.txt names: each of them sees that a rule
+ * is taken out (tests/lint/schedules.sh). They depend on how schedules are drawn, and on what the
  * library asks: a change of that needs new ones.
  */
 #include <glib.h>
