@@ -110,8 +110,16 @@ def struct_of(row):
     return re.match(r"struct (\w+)|", row)[1]
 
 
+def place_of(row):
+    """The struct, offsets and type of a member: what may take the place of one that is reserved."""
+    member = re.fullmatch(r"(struct \w+)\.\w+( .*)", row)
+    return member and member.groups()
+
+
 def compare(old, new):
     """(broken rows of the old ones and members that came before one of them, rows that are new)."""
+    places = {place_of(r) for r in new}
+    old = [r for r in old if r in set(new) or ".reserved " not in r or place_of(r) not in places]
     last = {struct_of(r): i for i, r in enumerate(new) if r in set(old)}
     added = [(i, r) for i, r in enumerate(new) if r not in set(old)]
     between = [r for i, r in added if struct_of(r) and i < last.get(struct_of(r), -1)]

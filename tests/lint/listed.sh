@@ -77,6 +77,15 @@ strangers() { # ROOT
 }
 expect_none "what the tables of mutants and FOUND.md name is there" "$(strangers "$top_srcdir")"
 
+# A version that is pretended is this one where its edits change nothing.
+fits_nowhere() { # ROOT
+    local file edit
+    sed -nE 's/^    ([^ ]+) (.+)/\1 \2/p' "$1/tests/interop/versions.txt" | while read -r file edit; do
+        sed "$edit" "$1/$file" | cmp -s - "$1/$file" && echo "$file: $edit"
+    done
+}
+expect_none "each edit of versions.txt changes something" "$(fits_nowhere "$top_srcdir")"
+
 # A suite registers itself, and the linker leaves out of a library what nothing names.
 never_run() { # ROOT
     (cd "$1" && find tests -name '*.c' -exec grep -l '^TEST_SUITE(' {} +) | sort |
@@ -103,6 +112,9 @@ printf '| a | `lib/listed.c`: `gone` | `a.b` |\n' >"$scratch/tests/FOUND.md"
 for table in faults.txt matrix.txt equivalent.txt FOUND.md; do
     expect_some "sees what is gone of $table" "$(strangers "$scratch" | grep -F "$table: ")"
 done
+mkdir "$scratch/tests/interop"
+printf 'planted:\n    lib/listed.c s/gone/none/\n    lib/listed.c\n' >"$scratch/tests/interop/versions.txt"
+expect_some "sees an edit that changes nothing" "$(fits_nowhere "$scratch")"
 printf 'tests_planted_la_SOURCES = \\\n\ttests/planted/suite.c\n' >"$scratch/tests/planted/Makefile.inc"
 echo 'TEST_SUITE(planted);' >"$scratch/tests/planted/suite.c"
 expect_some "sees a suite in a library" "$(never_run "$scratch")"
