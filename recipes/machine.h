@@ -190,7 +190,7 @@ struct exchange {
     bool lost; /* a request of a present question was sent in a session that has ended */
 };
 
-/* A request under way. Without padding, since the explorers compare states byte by byte. */
+/* A request under way. Without padding, since the explorer hashes the bytes of a state. */
 struct exchange_request {
     uint32_t question;
     uint16_t slot, bare; /* as in the action */

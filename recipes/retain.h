@@ -54,7 +54,7 @@ struct retain_event {
     bool first;
     bool must_end; /* UNLOCK: the grant was lost, or given back by a transaction, or one is under
                       way, or the thread has ended */
-    bool waited;   /* GRANTED: others were ahead of the contender */
+    bool waited;   /* GRANTED: the contender had to wait */
     bool delayed;  /* GRANTED: there was not one connection all the time */
     bool others;
     bool watched; /* if neither is set, nobody could find out */
