@@ -74,8 +74,8 @@ struct machine_event {
     int32_t version;
     uint64_t czxid, mzxid, pzxid; /* as in struct store_reply */
     uint64_t mtime_ms;            /* as in struct store_reply */
-    int64_t ctime_ms;             /* as in struct store_reply; for the driver's table */
-    int64_t owner;                /* the ephemeral owner of the node; for the driver's table */
+    int64_t ctime_ms;   /* as in struct store_reply; for the driver's functions, not the machine */
+    int64_t owner;      /* the ephemeral owner of the node; likewise for those functions */
     int64_t late_until; /* ANSWER to a change: CLOCK_BOOTTIME, ns: until then a sending that was not
                            answered may still be done; 0: none may */
     int failed;         /* ANSWER to a MULTI: which of its changes was refused */
@@ -84,8 +84,8 @@ struct machine_event {
     const void *data;         /* GET */
     size_t length;            /* GET, LIST: of the node's data */
     size_t count;             /* LIST, GET: how many children the node has */
-    const char *const *names; /* LIST: the children's names; CREATE: the path that was made; for the
-                                 driver's table */
+    const char *const *names; /* LIST: the children's names; CREATE: the path that was made;
+                                 likewise for those functions */
     bool watched;             /* the request has left its watch */
 };
 
@@ -190,7 +190,7 @@ struct exchange {
     bool lost; /* a request of a present question was sent in a session that has ended */
 };
 
-/* A request under way; without padding. */
+/* A request under way. Without padding, since the explorer hashes the bytes of a state. */
 struct exchange_request {
     uint32_t question;
     uint16_t slot, bare; /* as in the action */

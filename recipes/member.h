@@ -71,10 +71,10 @@ enum member_tell {
     MEMBER_TELL_DELETED,  /* somebody else has deleted the node */
     MEMBER_TELL_LEAVES,
     /* all other verdicts: */
-    MEMBER_TELL_JOINED,    /* the member is in, with the node .czxid */
+    MEMBER_TELL_JOINED,    /* the member is in; .czxid tells its node from others */
     MEMBER_TELL_SUSPECT,   /* the deadline may pass soon */
     MEMBER_TELL_PROVED,    /* after SUSPECT: a proof came in time */
-    MEMBER_TELL_BUSY,      /* another has the id: the node .czxid */
+    MEMBER_TELL_BUSY,      /* another's node has the id; .czxid is that node's */
     MEMBER_TELL_REFUSED,   /* the server refused a request: .rc; the verdict after it says what
                               follows */
     MEMBER_TELL_FAILED,    /* the server refused a request; it is tried again */

@@ -81,9 +81,9 @@ static int64_t direct_period(const struct proofs *p)
     return longer_of(p->timeout / 6, third < p->timeout / 40 * 9 ? third : p->timeout / 40 * 9);
 }
 
-/* The period of rounds, if another server is between ours and the leader. If the relay is longer
- * than the period, the second round of a pair comes later than the first round of the next, and
- * less is left of each deadline. So there are four pairs at a time. */
+/* The period of rounds, if another server is between ours and the leader. The second round of a
+ * pair comes a relay after the first. If the relay is longer than the usual period, a period of a
+ * quarter of the relay leaves more of each deadline. Then four pairs are under way at a time. */
 static int64_t relayed_period(int64_t timeout_ns, int64_t relay_ns)
 {
     const int64_t period = timeout_ns / 6;
@@ -369,9 +369,10 @@ static bool is_second_due(const struct proofs *p, struct instant now)
            !instant_reached(now, kept_by(p, p->keep_base));
 }
 
-/* The relay that a sync in place of a ping counts on. If three syncs would not do otherwise, it is
- * shorter here than for a deadline. If .kept is wrong for this reason alone, only the moment for
- * which settle_time() is meant is wrong. */
+/* Returns the relay that a sync in place of a ping counts on. Three of these syncs must fit into
+ * the time for which an anchor counts. They do if the relay is shorter than the pause between two.
+ * A longer relay is taken a tenth shorter, so .kept may be wrong. Then a write may be answered in
+ * the moment of settle_time(), and prove too much; after that moment the leader refuses writes. */
 static int64_t keep_relay(const struct proofs *p)
 {
     return p->relay < keep_period(p) ? p->relay : p->relay / 10 * 9;
@@ -410,8 +411,9 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
         p->chain = CHAIN_WRITE;
         break;
     case PROOF_KEEP:
-        /* The sync before it was answered. So the answer to this sync shows that the report for
-         * which the one before had waited has arrived. */
+        /* .keep_base is the anchor of the previous sync, which was sent a relay later and is
+         * answered. So the report of that anchor's touch goes ahead of this sync, and has arrived
+         * when this sync is answered. */
         p->keep_under_way = true;
         p->keep_second = is_second_due(p, now);
         p->keep_sent = p->anchor_sent = now;
@@ -635,7 +637,7 @@ static bool can_renew(const struct proofs *p, struct instant now)
     const int64_t due = p->chain_ever ? instant_left(now, next_round(p)) : poll;
     int64_t left = instant_left(now, p->deadline), at = due;
     bool runs = p->chain != CHAIN_IDLE;
-    bool shakes = runs && p->on_handshake; /* the next round is not due a period after this one */
+    bool shakes = runs && p->on_handshake; /* this round sets no time for the next one */
 
     if (runs && due == 0 && p->chain != CHAIN_WRITE_DUE) /* the server is silent */
         return false;

@@ -5,19 +5,23 @@
  * session since it was sent.
  *
  * Rule A (an ensemble): anchor, sync, write, which are one round of the chain of proofs. All are on
- * one connection, each sent after the one before was answered, the sync at least one relay period
- * after the anchor's answer. By then the server
- * has reported the anchor's touch of the session to the leader, and the write's commit shows that
- * the leader was one. So no server ends the session before anchor sent + timeout.
+ * one connection. Each is sent after the previous answer, and the sync at least one relay period
+ * after the anchor's answer. By then the server has reported the anchor's touch of the session to
+ * the leader, and the write's commit shows that the leader was one. So no server ends the session
+ * before anchor sent + timeout.
+ *
  * A reconnect is an anchor, too: its handshake came after all that was answered before, and the
  * leader itself touches the session in it. The write, sent after it, needs no sync before it. It
  * moves on a deadline that is ahead, and revives none. A chain revives one, if the session is known
  * to have been kept.
+ *
  * An observer may report to a follower, which reports to the leader. There the write's answer shows
  * that the follower has the touch, and a second round is needed, whose sync comes a relay period
  * after that answer. Each round is the first of one pair and the second of another.
+ *
  * Rule C (a server that stands alone): the server that answers a write keeps the sessions itself.
  * So no server ends the session before write sent + timeout.
+ *
  * A new session is proved by its creation, from before the handle was made.
  *
  * Times are pairs of clocks: CLOCK_BOOTTIME counts suspension, CLOCK_MONOTONIC_RAW is never slewed.
@@ -121,10 +125,10 @@ struct proofs {
     struct instant kept;    /* 0: it is not known */
     struct instant settled; /* a write that is sent at that time or later revives the deadline */
     /* of syncs in place of pings; a time of 0: none */
-    bool keep_under_way;         /* the last one is not answered yet */
-    bool keep_second;            /* the last one was sent right after the one before */
-    struct instant keep_sent;    /* when the last sync was sent */
-    struct instant keep_base;    /* the leader is told of this anchor before that is answered */
+    bool keep_under_way;      /* the last one is not answered yet */
+    bool keep_second;         /* the last one was sent as soon as the previous one was answered */
+    struct instant keep_sent; /* when the last sync was sent */
+    struct instant keep_base; /* the leader is told of this anchor before that is answered */
     struct instant keep_reports; /* the leader was told of this anchor before that was sent */
     struct instant keep_passes;  /* the server that ours follows is told of this anchor before the
                                     first of two is answered */

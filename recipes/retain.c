@@ -113,7 +113,7 @@ static void end_tenure(struct retain *r, const struct retain_event *ev, struct r
         retain_act(out, RETAIN_ACT_END);
 }
 
-/* Stores that a rival waits, and how many of those who wait here still go first. */
+/* Stores that a rival waits, and sets the gate: how many of those who wait here still go first. */
 static void retain_set_gate(struct retain *r, int64_t now)
 {
     r->wanted = true;
@@ -140,7 +140,7 @@ static bool may_pass(const struct retain *r, int64_t now)
     if (r->wanted)
         return r->gate > 0 && now - r->heard <= RETAIN_GATE_NS;
     return r->watched || may_retain(r, now) ||
-           (r->turn < r->local_turns && now - r->first <= RETAIN_GATE_NS);
+           (r->turn < r->local_turns && now - r->begun <= RETAIN_GATE_NS);
 }
 
 /* Decides what comes after a turn: another turn, the end of the tenure, or idle. Before the tenure
@@ -218,7 +218,7 @@ static void on_gave_up(struct retain *r, const struct retain_event *ev, struct r
 static void on_granted(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     forget_attempt(r);
-    r->first = ev->now;
+    r->begun = ev->now;
     r->watched = ev->watched;
     r->alone = !ev->others && !ev->waited;
     if (r->alone)

@@ -54,8 +54,8 @@ struct retain_event {
     bool first;
     bool must_end; /* UNLOCK: the grant was lost, or given back by a transaction, or one is under
                       way, or the thread has ended */
-    bool waited;
-    bool delayed; /* GRANTED: there was not one connection all the time */
+    bool waited;   /* GRANTED: the contender had to wait */
+    bool delayed;  /* GRANTED: there was not one connection all the time */
     bool others;
     bool watched; /* if neither is set, nobody could find out */
     bool busy;
@@ -110,7 +110,7 @@ struct retain {
     uint32_t waiting; /* callers that wait here, in order */
     uint32_t gate;    /* how many of them still go before the rival */
     uint64_t turn;    /* the number of the turn in this tenure, from 0 */
-    int64_t first;    /* when its first turn began */
+    int64_t begun;    /* when its first turn began */
     int64_t used;     /* when its last turn ended */
     int64_t heard;    /* when the handle was told of the rival */
     struct payoff payoff;

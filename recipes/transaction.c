@@ -300,7 +300,7 @@ static void transaction_on_shown(struct transaction *t, const struct machine_eve
         transaction_try_again(t, ev, now, out);
     else if (user == OTHER)
         transaction_on_void(t, ev, now, out);
-    else if (user == OWN && !t->release) /* which would have left no node */
+    else if (user == OWN && !t->release) /* a release would have deleted the node */
         transaction_end(t, out, TX_TOLD_APPLIED, false);
     else
         transaction_end(t, out, TX_TOLD_UNKNOWN, false);

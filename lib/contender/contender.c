@@ -901,6 +901,7 @@ void contender_enter(struct contender **ret, zkl_session *s, const struct conten
         c = g_new0(struct contender, 1);
     }
     *ret = c;
+    /* the mode is never used: the attempt makes missing parents, in a mode of its own */
     driver_init(&c->driver, &contender_driver, s, STORE_PERSISTENT);
     c->admission = admission_use(contenders_of(s), spec->directory);
     c->payload = g_ref_string_acquire(spec->payload);

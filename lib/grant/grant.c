@@ -600,7 +600,8 @@ void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data)
 {
     struct watcher watcher = {fn, data};
     zkl_state state = zkl_grant_state(g);
-    /* If the grant is LOST by its deadline and not detached, grant_lose() will come and tell it. */
+    /* If a deadline has passed and the grant is not detached, grant_lose() is still to come, and
+     * tells the loss. */
     bool final = state == ZKL_RELEASED || (state == ZKL_LOST && grant_is_detached(g));
 
     if (state == ZKL_SUSPECT || final)

@@ -37,8 +37,8 @@ struct grant_ops {
 /* All functions are called with the monitor held, unless they say otherwise. */
 
 /* Makes a grant on count tenures, with one reference, which is the caller's. The grant takes a
- * reference to each tenure, and each tenure that is kept takes one to the grant. ops NULL: the
- * tenure is released when the grant ends. */
+ * reference to each tenure. Each tenure that still has its contender or member (.kept) takes one to
+ * the grant. ops NULL: the tenure is released when the grant ends. */
 zkl_grant *grant_new(struct tenure *const *tenures, uint32_t count, const struct grant_ops *ops,
                      void *context);
 
@@ -98,9 +98,9 @@ bool grant_move_deadline(struct tenure *t, struct instant deadline, bool proved)
 /* Makes a HELD tenure SUSPECT. */
 void grant_suspect(struct tenure *t);
 
-/* Makes the tenure LOST for that reason, unless it is lost already by its deadline. No other
- * function tells a loss. If watchers are told, then(data) is called after them, as a callback;
- * NULL: nothing is. Returns whether it will be called. */
+/* Makes the tenure LOST for that reason, unless its deadline has passed and so has made it LOST
+ * before. No other function tells a loss. If watchers are told, then(data) is called after them, as
+ * a callback; NULL: nothing is. Returns whether it will be called. */
 bool grant_lose(struct tenure *t, enum loss loss, void (*then)(void *data), void *data);
 
 /* Calls the functions that the user has registered for such a call, once each. */

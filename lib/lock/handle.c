@@ -447,7 +447,7 @@ int handle_lock_async(struct handle *h, const char *what, bool shared, int64_t t
 {
     if (!fn && !ret)
         return error_set(ZKL_EINVAL, handle_path(h), "%s: fn and ret are NULL", what);
-    return op_end_async(handle_start(h, NULL, shared, timeout_ms, fn, data), ret);
+    return op_return_op(handle_start(h, NULL, shared, timeout_ms, fn, data), ret);
 }
 
 /* ---- the end ---- */

@@ -160,7 +160,7 @@ int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms, zkl_grant **ret)
     if (callbacks_inside())
         return error_set(ZKL_EDEADLK, NULL, "zkl_multilock_lock: called in a callback");
     g_atomic_int_inc(&l->refs);
-    code = op_end_call(multilock_start(l, timeout_ms, NULL, NULL), ret);
+    code = op_return_grant(multilock_start(l, timeout_ms, NULL, NULL), ret);
     multilock_unref(l);
     return code;
 }
@@ -174,5 +174,5 @@ int zkl_multilock_lock_async(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_
         return code;
     if (!fn && !ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_multilock_lock_async: fn and ret are NULL");
-    return op_end_async(multilock_start(l, timeout_ms, fn, data), ret);
+    return op_return_op(multilock_start(l, timeout_ms, fn, data), ret);
 }

@@ -352,7 +352,7 @@ static void turns_read_clock(const struct turns *t, struct retain_event *ev)
 
     if (tenure)
         ev->sure = validity_state(&tenure->validity, &ev->now) == ZKL_HELD;
-    if (ev->now == 0)
+    if (ev->now == 0) /* no tenure, or one that had ended: the clock was not read */
         ev->now = clock_boot();
 }
 

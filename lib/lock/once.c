@@ -634,7 +634,7 @@ int zkl_once_call(zkl_once *o, int64_t timeout_ms, zkl_once_fn fn, void *data, z
     if (!fn)
         return error_set(ZKL_EINVAL, once_path(o), "zkl_once_call: fn is NULL");
     once_ref(o);
-    code = op_end_call(once_start(o, timeout_ms, NULL, NULL), &grant);
+    code = op_return_grant(once_start(o, timeout_ms, NULL, NULL), &grant);
     if (code == 0)
         code = once_run(o, grant, fn, data);
     else if (code == ZKL_EEXIST)
@@ -654,7 +654,7 @@ int zkl_once_begin(zkl_once *o, int64_t timeout_ms, zkl_grant **ret)
     if (!ret)
         return error_set(ZKL_EINVAL, once_path(o), "zkl_once_begin: ret is NULL");
     once_ref(o);
-    code = op_end_call(once_start(o, timeout_ms, NULL, NULL), ret);
+    code = op_return_grant(once_start(o, timeout_ms, NULL, NULL), ret);
     once_unref(o);
     return code;
 }
@@ -668,7 +668,7 @@ int zkl_once_begin_async(zkl_once *o, int64_t timeout_ms, zkl_acquired_fn fn, vo
         return code;
     if (!fn && !ret)
         return error_set(ZKL_EINVAL, once_path(o), "zkl_once_begin_async: fn and ret are NULL");
-    return op_end_async(once_start(o, timeout_ms, fn, data), ret);
+    return op_return_op(once_start(o, timeout_ms, fn, data), ret);
 }
 
 int zkl_once_done(zkl_once *o, int64_t timeout_ms, zkl_once_run **ret)

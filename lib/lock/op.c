@@ -1,5 +1,5 @@
-/* The functions of the interface, op_end_call(), op_end_async() and op_deliver() take the monitor.
- * All others are called with it held. */
+/* The functions of the interface, op_return_grant(), op_return_op() and op_deliver() take the
+ * monitor. All others are called with it held. */
 #include "op.h"
 
 #include <semaphore.h>
@@ -250,7 +250,7 @@ static int op_wait_owned(zkl_op *op, zkl_grant **ret)
     return code;
 }
 
-int op_end_call(zkl_op *op, zkl_grant **ret)
+int op_return_grant(zkl_op *op, zkl_grant **ret)
 {
     if (!op)
         return ZKL_ECLOSED;
@@ -261,7 +261,7 @@ int op_end_call(zkl_op *op, zkl_grant **ret)
     return code;
 }
 
-int op_end_async(zkl_op *op, zkl_op **ret)
+int op_return_op(zkl_op *op, zkl_op **ret)
 {
     if (!op)
         return ZKL_ECLOSED;

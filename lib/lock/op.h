@@ -84,13 +84,14 @@ int op_wait(zkl_op *op, zkl_grant **ret);
 /* Gives up the caller's reference. Needs what grant_unref() needs: this may free the session. */
 void op_unref(zkl_op *op);
 
-/* These end a function of the interface that locks, without the monitor held. op NULL: the
- * operation could not begin, and the thread's last error says why. Both return 0 or that error. */
+/* A function of the interface that locks returns by one of these, without the monitor held. op
+ * NULL: the operation could not begin, and the thread's last error says why. Both return 0 or that
+ * error. */
 
 /* Waits for op, and gives up the reference to it. The user owns the grant in *ret. */
-int op_end_call(zkl_op *op, zkl_grant **ret);
+int op_return_grant(zkl_op *op, zkl_grant **ret);
 
 /* Gives the reference to the user; ret NULL: gives it up. */
-int op_end_async(zkl_op *op, zkl_op **ret);
+int op_return_op(zkl_op *op, zkl_op **ret);
 
 #endif

@@ -787,7 +787,7 @@ int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl
     if (!ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_semaphore_acquire: ret is NULL");
     g_atomic_int_inc(&m->refs);
-    code = op_end_call(semaphore_start(m, permits, timeout_ms, NULL, NULL), ret);
+    code = op_return_grant(semaphore_start(m, permits, timeout_ms, NULL, NULL), ret);
     semaphore_unref(m);
     return code;
 }
@@ -803,7 +803,7 @@ int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t timeout_m
         return code;
     if (!fn && !ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_semaphore_acquire_async: fn and ret are NULL");
-    return op_end_async(semaphore_start(m, permits, timeout_ms, fn, data), ret);
+    return op_return_op(semaphore_start(m, permits, timeout_ms, fn, data), ret);
 }
 
 /* ---- the limit ---- */

@@ -729,7 +729,7 @@ static void member_call_begin(struct call *call)
     struct member_call *c = (struct member_call *)call;
     zkl_member *m = c->of;
 
-    /* by its deadline the member may be lost, or valid again, and no event has told it so yet */
+    /* the deadline alone may have made the member lost, or valid again: no event has told that */
     if (c->awaited == AWAITS_JOINED)
         driver_hear(&m->driver, MEMBER_EV_STANDING);
     if (!c->of) /* the event has ended the call */

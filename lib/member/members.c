@@ -278,7 +278,7 @@ static void view_conclude(struct view *v, const struct children_moment *moment,
 {
     if (!view_is_complete(v) || (view_is_older(v) && view_holds_back(v, moment, out)))
         return;
-    if (!v->seen(v))
+    if (!v->seen(v)) /* the user cannot be told now */
         return;
     const bool again = v->again;
     v->news = v->again = false;

@@ -57,7 +57,7 @@ struct driver {
 #define DRIVER_OWNER(d, type) ((type *)(void *)((char *)(d)-offsetof(type, driver)))
 
 /* Fills in a driver that is all zero. It has one reference; or none yet, if ops have a .ref_owner.
- */
+ * parents is not used if no CREATE of the machine lets the driver make parents. */
 void driver_init(struct driver *d, const struct driver_ops *ops, zkl_session *s,
                  enum store_mode parents);
 

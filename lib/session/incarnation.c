@@ -10,7 +10,7 @@
 /* ---- what is said of an outage ---- */
 
 /* The first line comes after FIRST_MS: an outage that ends before was never missed. Each later
- * pause is twice as long as the one before, up to LAST_MS. */
+ * pause is twice as long as the previous one, up to LAST_MS. */
 enum { FIRST_MS = 1000, AGAIN_MS = 60000, LAST_MS = 3600000 };
 
 /* What else is said, once in an outage at most. */
@@ -414,7 +414,7 @@ static void replace_rolled_back(zkl_session *s, enum loss why)
 }
 
 /* Handles what the servers have shown while there was no connection, and replaces the session if
- * that is final. What was held was lost by its deadline, or is lost now. */
+ * that is final. What was held was lost when its deadline passed, or is lost now. */
 static void on_evidence(zkl_session *s, enum rollback_evidence evidence)
 {
     int64_t timeout = MAX(s->wanted_timeout_ms, s->timeout_ms) * CLOCK_MS;

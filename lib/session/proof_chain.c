@@ -96,7 +96,7 @@ static bool send_proof_step(zkl_session *s, enum proof_wish wish)
 
     r->proves = steps[wish].proves;
     r->once = true;
-    r->what.version = INT_MAX;
+    r->what.version = INT_MAX; /* so that even a node that somebody has made is not changed */
     enum proof_kind proves = r->proves;
     proofs_sent(&s->proofs, proves, clock_now());
     if (request_try(s, r))

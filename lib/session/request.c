@@ -10,7 +10,7 @@
  * grants of the session. So from the fifth time on the request waits before it is sent again, at
  * twice the pause each time, up to 3.2 s; and after it those that were asked for later. A request
  * that is marked once is not sent again, and its asker hears of the loss after the same pause. */
-enum { LOST_AT_ONCE = 4, DOUBLED_MOST = 5 };
+enum { LOST_BEFORE_PAUSE = 4, DOUBLED_MOST = 5 };
 
 #define RETRY_NS (100 * CLOCK_MS)
 
@@ -83,7 +83,7 @@ static int request_losses(const zkl_session *s)
 
 static int64_t request_pause(int lost)
 {
-    return RETRY_NS << CLAMP(lost - LOST_AT_ONCE - 1, 0, DOUBLED_MOST);
+    return RETRY_NS << CLAMP(lost - LOST_BEFORE_PAUSE - 1, 0, DOUBLED_MOST);
 }
 
 /* Sends what is parked again, after a pause: what failed on a standing connection would fail
@@ -178,7 +178,7 @@ static void request_answer(zkl_session *s, struct request *r, const struct store
         request_retry_later(s);
         return;
     }
-    if (lost && r->lost > LOST_AT_ONCE) {
+    if (lost && r->lost > LOST_BEFORE_PAUSE) {
         r->held = g_new0(struct timer, 1);
         g_queue_push_tail_link(&s->held, &r->link);
         timers_arm(s->timers, r->held, r->sent.boot + request_pause(r->lost), request_on_held, r);
@@ -416,7 +416,7 @@ int64_t request_late_until(const struct request *r, enum store_rc rc)
 
 void request_connected(zkl_session *s)
 {
-    if (request_losses(s) > LOST_AT_ONCE)
+    if (request_losses(s) > LOST_BEFORE_PAUSE)
         request_retry_later(s);
     else
         request_flush(s);

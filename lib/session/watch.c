@@ -133,7 +133,7 @@ static void watch_settle(struct watch *w)
 
     if (w->asked || w->subscriptions)
         return;
-    if (w->armed && s->removals_lost > WATCH_LOST_AT_ONCE) {
+    if (w->armed && s->removals_lost > WATCH_LOST_BEFORE_PAUSE) {
         watch_remove_later(w);
     } else if (w->armed) {
         watch_remove(w);

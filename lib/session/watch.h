@@ -45,7 +45,7 @@ void watch_answered(zkl_session *s, const struct request *r, const struct store_
 /* How many removals may be lost in a row, each with a connection, before the next ones are tried
  * later and later. A server may hang up instead of answering a removal, and each lost connection is
  * one for all grants of the session. */
-enum { WATCH_LOST_AT_ONCE = 4 };
+enum { WATCH_LOST_BEFORE_PAUSE = 4 };
 
 /* Ends the subscription. With the last one of a watch it removes the watch, on the server too.
  * deleting: the node is being deleted, which removes the watch by itself. */

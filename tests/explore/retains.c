@@ -750,7 +750,7 @@ static void forget_time(struct retained_handle *h)
     struct payoff *p = &m->payoff;
     const bool used = m->state == RETAIN_TURN || m->state == RETAIN_IDLE;
 
-    keep(&m->first, used && config->guard, RETAIN_GATE_NS + 1);
+    keep(&m->begun, used && config->guard, RETAIN_GATE_NS + 1);
     keep(&m->used, m->state == RETAIN_IDLE, RETAINED_IDLE);
     keep(&m->heard, m->wanted, RETAIN_GATE_NS + 1);
     keep(&p->asked, config->guard && (m->looking || m->state == RETAIN_ENTERING),
@@ -966,7 +966,7 @@ static void advance(struct retained_state *st, int64_t by)
 {
     for (uint8_t i = 0; i < RETAINED_HANDLES; i++) {
         struct retained_handle *h = &st->h[i];
-        pass(&h->machine.first, by);
+        pass(&h->machine.begun, by);
         pass(&h->machine.used, by);
         pass(&h->machine.heard, by);
         pass(&h->machine.payoff.asked, by);

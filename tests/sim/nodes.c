@@ -172,7 +172,7 @@ static bool is_left_over(const struct stage *stage, const struct note *note,
 
     if (n->next == note->session)
         return false;
-    return (own && own->removals_lost > WATCH_LOST_AT_ONCE) ||
+    return (own && own->removals_lost > WATCH_LOST_BEFORE_PAUSE) ||
            (w && w->left && (w->setting + w->removing > 0 || parked));
 }
 

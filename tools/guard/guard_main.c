@@ -1,6 +1,6 @@
-/* The guard itself has one thread and one thing to do, and no key of the terminal or signal is
- * meant for it. It reads what it must know in memory that the tool writes, so the tool need not be
- * awake. */
+/* The guard itself has one thread and one thing to do. No signal is meant for the guard, and no key
+ * of the terminal. The tool writes what the guard must know into memory that both have, so the tool
+ * need not be awake. */
 #include "../orphan.h"
 #include "../terminal.h"
 #include "../tool.h"
