@@ -358,11 +358,11 @@ static bool is_kept(const struct proofs *p, struct instant now)
     return is_some(p->kept) && !instant_reached(now, p->kept);
 }
 
-/* Whether a second sync is sent as soon as the first one is answered. If relayed, it shows the
- * second report of an anchor. It is sent if the first one has shown a report, and if a relay is
- * short enough that a deadline can rest on that anchor. If not relayed, it shows the only report of
- * an anchor. It is sent if neither the deadline nor .kept is ahead, and if that anchor moves .kept
- * ahead. */
+/* Whether a second sync is sent as soon as the first one is answered. If relayed, the second one
+ * shows the second report of an anchor. So the first one must have shown the first report, and a
+ * relay must be short enough that a deadline can rest on that anchor. If not relayed, the second
+ * one shows the only report of an anchor. So neither the deadline nor .kept must be ahead, and that
+ * anchor must move .kept ahead. */
 static bool is_second_due(const struct proofs *p, struct instant now)
 {
     if (p->alone || p->keep_second)
@@ -522,9 +522,9 @@ bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent
     return chained && p->rests && conclude_round(p, sent, answered);
 }
 
-/* Returns when the next round of this connection begins. It waits for the anchor that was sent just
- * in time for it. If relayed, it waits up to half a period until it can be the second round of a
- * pair. If it did not wait, that pair would end a round later. */
+/* Returns when the next round of this connection begins. A round waits for the anchor that was sent
+ * just in time for it. If relayed, it waits up to half a period until it can be the second round of
+ * a pair. If it did not wait, that pair would end a round later. */
 static struct instant next_round(const struct proofs *p)
 {
     const struct anchors *ring = p->relayed ? &p->passed : &p->heard;
