@@ -177,7 +177,7 @@ static struct machine_action *attempt_ask_too(struct machine_actions *out, enum 
 {
     struct machine_action *a = machine_ask(out, verb, node);
 
-    a->also = true;
+    a->joins = true;
     return a;
 }
 
@@ -399,7 +399,7 @@ static void attempt_list_permits(struct attempt *c, struct machine_actions *out,
     if (with_limit)
         machine_ask(out, STORE_GET, ATTEMPT_LIMIT)->watch = c->first;
     struct machine_action *a = machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
-    a->also = with_limit;
+    a->joins = with_limit;
     a->watch = a->optional = c->first;
 }
 
@@ -545,7 +545,7 @@ static void attempt_wait_for_predecessor(struct attempt *c, const struct attempt
     }
     attempt_follow(c, out, predecessor);
     struct machine_action *a = machine_ask(out, STORE_GET, ATTEMPT_PREDECESSOR);
-    a->also = next;
+    a->joins = next;
     a->watch = true;
 }
 
@@ -773,7 +773,7 @@ static void attempt_make_directory(struct attempt *c, const struct attempt_momen
         a->bare = true;
     }
     a = machine_ask(out, STORE_CREATE, ATTEMPT_DIRECTORY);
-    a->also = m->parents > 0;
+    a->joins = m->parents > 0;
     a->mode = attempt_reads_limit(c) ? STORE_PERSISTENT : mode;
     a->bare = true;
     attempt_move(c, ST_PARENTS);
@@ -1047,7 +1047,7 @@ static void attempt_ask_others(struct attempt *c, struct machine_actions *out)
         machine_ask(out, STORE_GET, ATTEMPT_LIMIT)->slot = ATTEMPT_SLOT_OTHERS;
     struct machine_action *a = machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
     a->slot = ATTEMPT_SLOT_OTHERS;
-    a->also = attempt_reads_limit(c);
+    a->joins = attempt_reads_limit(c);
     a->watch = a->optional = true;
 }
 

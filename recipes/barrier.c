@@ -39,13 +39,13 @@ static void barrier_call_conclude(struct barrier_call *c, struct machine_actions
     barrier_call_end(c, out, c->rc == STORE_OK ? BARRIER_CALL_DONE : BARRIER_CALL_REFUSED);
 }
 
-static void barrier_call_read(struct barrier_call *c, struct machine_actions *out, bool also)
+static void barrier_call_read(struct barrier_call *c, struct machine_actions *out, bool joins)
 {
     struct machine_action *a = machine_ask(out, STORE_GET, 0);
 
     barrier_call_move(c, BARRIER_CALL_ASKING);
     a->watch = true;
-    a->also = also;
+    a->joins = joins;
 }
 
 static void barrier_call_on_answer(struct barrier_call *c, const struct machine_event *ev,
@@ -230,7 +230,7 @@ static void barrier_look(struct barrier *b, struct machine_actions *out)
     barrier_unwatch(out, BARRIER_AWAITED);
     machine_ask(out, STORE_GET, BARRIER_DIRECTORY);
     a = machine_ask(out, STORE_STAT, BARRIER_READY);
-    a->watch = a->also = true;
+    a->watch = a->joins = true;
 }
 
 /* Lists the members, to see who may enter, or who is still there. */
@@ -533,7 +533,7 @@ static void barrier_on_look(struct barrier *b, const struct machine_event *ev,
         if (there) /* else the own node is missing, too, which the list shows */
             b->version = ev->version;
     } else if (ev->verb == STORE_STAT && there) {
-        machine_ask(out, STORE_GET, BARRIER_READY)->also = true;
+        machine_ask(out, STORE_GET, BARRIER_READY)->joins = true;
     } else if (there && barrier_is_later(ev->data, ev->length)) {
         barrier_fail_by(b, BARRIER_LATER, STORE_OK, out);
     } else {

@@ -1,15 +1,15 @@
 /* Calendars: which instants five fields mean in a zone, as in crontab(5), and for which instant a
  * call comes.
  *
- * The clock on the wall shows a local time. An instant is meant when this clock comes to a time
- * that the fields name: when it shows that time, or a later one for the first time. So a time that
- * a night of 23 hours leaves out is meant where the clock goes forward. If a time comes twice, the
- * first is meant. So a time has one instant on each date. If the field of hours is a star, no times
- * are named: each instant is meant at which the clock shows one of the minutes.
+ * The fields name local times, as the clock on the wall shows them. On each of its dates a time has
+ * one instant that is meant. If a time comes twice, as in a night of 25 hours, the first instant is
+ * meant. If a night of 23 hours leaves a time out, the instant is meant at which the clock goes
+ * forward past it. If the field of hours is a star, the fields name no times: each instant is meant
+ * at which the clock shows one of the minutes.
  *
- * A call is for the last instant that is meant; but for the next one, if that is no further than
- * the slack. A slack counts as half the time between the two at most. So each call is for exactly
- * one. docs/design/once.md has the argument. */
+ * Each call is for exactly one instant. If the next instant that is meant comes within the slack,
+ * the call is for that one; else it is for the latest one that has come. A slack of more than half
+ * the time between the two counts as that half. docs/design/once.md has the argument. */
 #ifndef RECIPES_CALENDAR_H
 #define RECIPES_CALENDAR_H
 

@@ -110,7 +110,7 @@ static void counter_read(struct counter *c, struct machine_actions *out, enum co
     counter_move(c, state);
     if (first)
         machine_ask(out, STORE_SYNC, COUNTER_NODE);
-    machine_ask(out, STORE_GET, COUNTER_NODE)->also = first;
+    machine_ask(out, STORE_GET, COUNTER_NODE)->joins = first;
 }
 
 int64_t counter_written(const struct counter *c)

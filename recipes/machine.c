@@ -64,7 +64,7 @@ void exchange_forget(struct exchange *x, uint8_t slot)
 
 struct exchange_request exchange_ask(struct exchange *x, const struct machine_action *a)
 {
-    if (!a->also)
+    if (!a->joins)
         exchange_forget(x, a->slot);
     return (struct exchange_request){
         .question = x->question[a->slot], .slot = a->slot, .bare = a->bare};

@@ -126,8 +126,8 @@ struct machine_action {
     uint32_t node;        /* a number that the recipe gives a meaning */
     uint32_t more;        /* how many nodes after .node get the same request, if they have a path */
     uint8_t slot;  /* the slot of its question: questions in different slots are open together */
-    bool also;     /* the request joins the present question of its slot. Otherwise it begins a new
-                      question, and what was asked before is stale */
+    bool joins;    /* the request joins the present question of its slot. Otherwise it begins a new
+                     question, and what was asked before is stale */
     bool watch;    /* GET, LIST, STAT */
     bool optional; /* .watch: if too much is watched, the request is sent without one. The limit is
                       that of all watches, and not the half of it as in watch_add_optional() */

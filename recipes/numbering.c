@@ -87,7 +87,7 @@ static void numbering_on_listed(struct numbering *n, const struct machine_event 
     numbering_read_next(n, shown->count > 0 ? 2 : 1);
     machine_ask(out, STORE_GET, NUMBERING_OWN);
     if (shown->count > 0)
-        machine_ask(out, STORE_GET, NUMBERING_BEFORE + shown->count - 1)->also = true;
+        machine_ask(out, STORE_GET, NUMBERING_BEFORE + shown->count - 1)->joins = true;
 }
 
 /* Goes on when all reads are answered: waits for a node without numbers, reads all that are not

@@ -206,7 +206,7 @@ static void once_begin(struct once *o, struct machine_actions *out)
         return;
     }
     machine_ask(out, STORE_SYNC, ONCE_RECORD);
-    machine_ask(out, STORE_GET, ONCE_RECORD)->also = true;
+    machine_ask(out, STORE_GET, ONCE_RECORD)->joins = true;
 }
 
 /* Begins to read and set the own node, to learn the present time. */

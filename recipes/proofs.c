@@ -114,9 +114,9 @@ static int64_t round_slack(int64_t timeout_ns)
 /* At worst, the second round of a connection rests on an anchor that is one relay and one period of
  * anchors old, and as much older as the timer was late that looks for the next anchor. Later ones
  * need less: a relay, a period and a quarter, if one that rests on its spare is before one that
- * waits. Relayed, it is the sync of the round before the first of its pair, or an anchor right
- * before that. The next round begins a period later, a sixth of the timeout where so little is
- * left, and takes its slack, a twelfth. */
+ * waits. If relayed, a round rests on the sync of the round before the first of its pair, or on an
+ * anchor right before that sync. The next round begins a period later, a sixth of the timeout where
+ * so little is left, and takes its slack, a twelfth. */
 bool proofs_can_last(int64_t timeout_ns, int64_t tick_ns, int32_t drift_permille, bool relayed)
 {
     const int64_t relay = proofs_relay(timeout_ns, tick_ns),
@@ -174,12 +174,13 @@ static struct instant kept_by(const struct proofs *p, struct instant touched)
     return instant_add(touched, p->timeout - p->margin);
 }
 
-/* Moves the deadline on by a proof. Returns whether it has moved. */
+/* Moves the deadline on by a proof. Returns whether it has moved. A proof that rests on an anchor
+ * which is too old moves nothing, but its round counts for .last_round. */
 static bool extend_deadline(struct proofs *p, struct instant proved, struct instant now)
 {
     struct instant deadline = kept_by(p, proved);
 
-    p->extended = now;
+    p->last_round = now;
     if (p->has_deadline && !instant_is_later_by_both(deadline, p->deadline))
         return false;
     p->deadline = deadline;
@@ -357,8 +358,11 @@ static bool is_kept(const struct proofs *p, struct instant now)
     return is_some(p->kept) && !instant_reached(now, p->kept);
 }
 
-/* Whether the second of two syncs is sent at once: if relayed, two reports are shown, and it is if
- * a deadline that rests on them may be ahead; else if the session is not kept. */
+/* Whether a second sync is sent as soon as the first one is answered. If relayed, the second one
+ * shows the second report of an anchor. So the first one must have shown the first report, and a
+ * relay must be short enough that a deadline can rest on that anchor. If not relayed, the second
+ * one shows the only report of an anchor. So neither the deadline nor .kept must be ahead, and that
+ * anchor must move .kept ahead. */
 static bool is_second_due(const struct proofs *p, struct instant now)
 {
     if (p->alone || p->keep_second)
@@ -447,7 +451,7 @@ static void end_round(struct proofs *p, struct instant answered)
     p->chain = CHAIN_IDLE;
     if (p->passes) {
         add_anchor(&p->passed, p->chain_passed, answered);
-        p->extended = answered; /* the rounds go on as they should, though nothing is proved yet */
+        p->last_round = answered; /* it goes on as it should, though nothing is proved yet */
     }
 }
 
@@ -520,9 +524,9 @@ bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent
     return chained && p->rests && conclude_round(p, sent, answered);
 }
 
-/* Returns when the next round of this connection begins. It waits for the anchor that was sent just
- * in time for it. Relayed, it waits for a second round of a pair that is possible within half a
- * period more: else that would have to wait for the round after. */
+/* Returns when the next round of this connection begins. A round waits for the anchor that was sent
+ * just in time for it. If relayed, it waits up to half a period until it can be the second round of
+ * a pair. If it did not wait, that pair would end a round later. */
 static struct instant next_round(const struct proofs *p)
 {
     const struct anchors *ring = p->relayed ? &p->passed : &p->heard;
@@ -561,7 +565,7 @@ void proofs_use(struct proofs *p, enum proof_need need, struct instant now)
     p->need = need;
     if (!heats || is_ahead(p, now))
         return;
-    p->extended = now;
+    p->last_round = now;
     if (p->chain == CHAIN_WRITE_DUE)
         p->chain = CHAIN_IDLE;
 }
@@ -584,10 +588,10 @@ enum proof_wish proofs_want(const struct proofs *p, struct instant now)
     }
     if (p->alone || is_some(p->anchor_sent))
         return PROOF_NOTHING;
-    return (is_timed(p) ? anchor_due(p, now, direct_slip(p) / 4)
-                        : newest_anchor_older(p, now, proofs_anchor_period(p)))
-               ? PROOF_SEND_ANCHOR
-               : PROOF_NOTHING;
+    /* A timed anchor that was answered a little too early serves its round, and is not replaced. */
+    const bool due = is_timed(p) ? anchor_due(p, now, direct_slip(p) / 4)
+                                 : newest_anchor_older(p, now, proofs_anchor_period(p));
+    return due ? PROOF_SEND_ANCHOR : PROOF_NOTHING;
 }
 
 int64_t proofs_wait(const struct proofs *p, struct instant now)
@@ -613,7 +617,7 @@ int64_t proofs_wait(const struct proofs *p, struct instant now)
 
 bool proofs_overdue(const struct proofs *p, struct instant now)
 {
-    const struct instant last = p->need == PROOF_HOT ? p->extended : p->newest;
+    const struct instant last = p->need == PROOF_HOT ? p->last_round : p->newest;
 
     return instant_reached(now, instant_add(last, p->timeout / 6 / 2 * 5));
 }

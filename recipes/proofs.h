@@ -105,8 +105,10 @@ struct proofs {
     bool connected;
     bool has_deadline;
     struct instant deadline;
-    struct instant newest;   /* send time of the newest answered request of the session */
-    struct instant extended; /* when the deadline moved on last, or began to be needed */
+    struct instant newest; /* send time of the newest answered request of the session */
+    /* when a round last went as it should, even one that moved nothing; or, if it was later, when a
+     * deadline began to be needed */
+    struct instant last_round;
     enum proof_need need;
     /* of this connection: */
     bool relayed;               /* the server may follow a server that is not the leader */

@@ -80,7 +80,7 @@ static void snapshot_ask(struct snapshot *s, const struct snapshot_moment *m,
     a->version = -1;
     a->more = m->count - 1;
     a = machine_ask(out, STORE_GET, SNAPSHOT_NUMBERED);
-    a->also = true;
+    a->joins = true;
     a->more = m->count - 1;
 }
 
@@ -127,9 +127,9 @@ static void snapshot_on_asked(struct snapshot *s, const struct machine_event *ev
     if (ev->verb == STORE_GET && ev->rc == STORE_OK) {
         a = machine_ask(out, STORE_SET, ev->node);
         a->version = ev->version;
-        a->also = true;
+        a->joins = true;
     } else if (ev->rc == STORE_BADVERSION) {
-        machine_ask(out, STORE_GET, ev->node)->also = true;
+        machine_ask(out, STORE_GET, ev->node)->joins = true;
     } else {
         snapshot_count_answered(s, m, out);
     }

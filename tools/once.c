@@ -101,8 +101,9 @@ static void *once_write(void *data)
 }
 
 /* Records the run of a command that has ended with status, if it succeeded. Otherwise the work is
- * left to the next caller, and so it is if the signal asked has asked the command to end: then it
- * may have done half of the work, whatever its status says. Returns the exit status. */
+ * left to the next caller. If the signal asked has asked the command to end, the work is left to
+ * the next caller, too: the command may have done half of it, whatever its status says. Returns the
+ * exit status. */
 static int once_record_run(void *self, const zkl_grant *grant, int status, int asked)
 {
     struct once *o = self;

@@ -210,7 +210,8 @@ int zkl_election_campaign(zkl_election *e, int64_t timeout_ms, zkl_grant **ret)
 
     if (code)
         return code;
-    /* freeing the handle ends the campaign, and may free the session first */
+    /* another thread may free the handle, which ends the campaign, and then the session, before
+     * this returns */
     zkl_session *s = session_ref(e->session);
     session_lock(s);
     grant = election_ref_grant(e);

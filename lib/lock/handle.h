@@ -25,9 +25,10 @@ struct handle;
 
 /* What one owner has of the lock, from the call on. */
 struct hold {
-    uint64_t key;     /* of the owner: what handle.key returned, or the thread's number */
-    int depth;        /* how often it has to unlock; 0: it is acquiring, or this is handle.over */
-    bool shared;      /* the lock was taken to read; a writer that reads too stays a writer */
+    uint64_t key; /* of the owner: what handle.key returned, or the thread's number */
+    int depth;    /* how often it has to unlock; 0: its first call is under way, or it has unlocked
+                     (handle.over) */
+    bool shared;  /* the lock was taken to read; a writer that reads too stays a writer */
     zkl_grant *grant; /* with a reference of ours; lent to the caller */
 };
 

@@ -450,7 +450,8 @@ int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,
     if (callbacks_inside())
         return error_set(ZKL_EDEADLK, session_path(s, directory),
                          "%s: reading would wait inside a callback", session_path(s, directory));
-    session_ref(s); /* closing the session ends the reading, and may free the session first */
+    session_ref(s); /* another thread's close ends the reading, and may free the session before this
+                       returns */
     zkl_queue *q = queue_new(s, directory, wish);
     code = queue_run(q, wish->first ? SNAPSHOT_OF_FIRST : SNAPSHOT_OF_ALL, timeout_ms);
     session_unref(s);
@@ -559,7 +560,8 @@ int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, const ch
 
     if (code)
         return code;
-    session_ref(s); /* closing the session ends this, and may free the session first */
+    session_ref(s); /* another thread's close ends this, and may free the session before it
+                       returns */
     code = queue_ask(ret, s, path, node, timeout_ms);
     session_unref(s);
     return code;

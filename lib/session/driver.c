@@ -30,7 +30,8 @@ struct driver_asked {
     int64_t late_until; /* CLOCK_BOOTTIME, ns: as in struct machine_event, for all sendings of this
                            change */
     union {
-        struct store_change *changes; /* MULTI: the first .action.count are freed with it */
+        struct store_change *changes; /* MULTI: paths and data of the first .action.count are ours,
+                                         all others are lent by driver_ops.rest() */
         struct {
             unsigned parents;         /* CREATE: how many are being made */
             enum store_rc parents_rc; /* why the first of those that failed could not be made */

@@ -1227,6 +1227,8 @@ static bool store_zk_is_out(const struct store *store, unsigned connections)
 
 bool store_zk_stays_down(struct store *store, zhandle_t *zh, unsigned connections, int ms)
 {
+    /* The connection is lost. A server that was silent when servers were last found, and was left
+     * out, may answer by now. */
     if (zh && store->away && store->silent)
         store_zk_follow_names(store);
     for (int left = ms; left > 0 && store_zk_is_out(store, connections); left -= STUCK_LOOK_MS) {

@@ -110,7 +110,7 @@ static void put_request(const struct machine_action *a)
         put("%s", words[a->node]);
     CHECK(a->watch ==
           (a->node == BARRIER_AWAITED || (a->node == BARRIER_READY && a->verb == STORE_STAT)));
-    CHECK(!a->once && a->also == (a->node == BARRIER_READY));
+    CHECK(!a->once && a->joins == (a->node == BARRIER_READY));
     game.asked = *a;
     game.named = false;
 }
@@ -763,7 +763,7 @@ TEST_CASE(calls)
                 CHECK(a->node == 0 && a->mode == STORE_PERSISTENT);
                 if (a->kind == MACHINE_ACT_REQUEST)
                     g_string_append_printf(text, "%s%s%s; ", verbs[a->verb],
-                                           a->watch ? " watch" : "", a->also ? " also" : "");
+                                           a->watch ? " watch" : "", a->joins ? " also" : "");
                 else if (a->kind == MACHINE_ACT_ARM)
                     g_string_append_printf(text, "arm %d; ", (int)a->at);
                 else if (a->kind == MACHINE_ACT_TELL)

@@ -66,7 +66,7 @@ static char *describe(const struct counter *c, const struct machine_actions *out
     CHECK_INT(a->kind, MACHINE_ACT_REQUEST);
     CHECK(a->once == (a->verb == STORE_SET && a->node == COUNTER_NODE));
     CHECK(a->node == COUNTER_NODE || a->version == INT32_MAX);
-    CHECK(a->also == (a->verb == STORE_GET && first));
+    CHECK(a->joins == (a->verb == STORE_GET && first));
     if (a->verb == STORE_GET)
         return g_strdup(!first || out->list[0].verb == STORE_SYNC ? "read" : "no sync");
     if (a->verb == STORE_CREATE)

@@ -74,7 +74,7 @@ static void put(GString *text, const struct machine_action *a)
                                a->node - NUMBERING_BEFORE);
     if (a->more > 0)
         g_string_append_printf(text, "..%u", a->node - NUMBERING_BEFORE + a->more);
-    if (a->also)
+    if (a->joins)
         g_string_append(text, " too");
 }
 

@@ -118,7 +118,7 @@ static char *step(struct once *o, struct machine_event ev)
             g_string_append_printf(text, "arm %d", (int)a->at);
         else
             describe_request(text, a);
-        CHECK(a->also == (a->verb == STORE_GET && i == 1));
+        CHECK(a->joins == (a->verb == STORE_GET && i == 1));
     }
     return g_string_free(text, FALSE);
 }

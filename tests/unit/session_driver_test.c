@@ -200,7 +200,7 @@ static void end(zkl_session *s, const char *heard)
 
 TEST_CASE(another_question)
 {
-    played.reactions[0] = REACTION(ASK(GET, .node = 1), ASK(STAT, .node = 2, .also = true));
+    played.reactions[0] = REACTION(ASK(GET, .node = 1), ASK(STAT, .node = 2, .joins = true));
     played.reactions[2] = REACTION(ASK(GET, .node = 3));
     zkl_session *s = begin();
 
@@ -250,7 +250,7 @@ TEST_CASE(forgotten)
 TEST_CASE(children_are_counted)
 {
     char *names[] = {"a", "b"};
-    played.reactions[0] = REACTION(ASK(LIST, .node = 1), ASK(GET, .node = 1, .also = true));
+    played.reactions[0] = REACTION(ASK(LIST, .node = 1), ASK(GET, .node = 1, .joins = true));
     zkl_session *s = begin();
 
     ANSWER(STORE_LIST, "/p/1", .rc = STORE_OK, .names = names, .count = 2, .children = 3);
@@ -356,7 +356,7 @@ TEST_CASE(done_late)
     static const int timeouts_ms[] = {FAKE_TIMEOUT_MS, 30000};
 
     for (size_t i = 0; i < G_N_ELEMENTS(timeouts_ms); i++) {
-        played.reactions[0] = REACTION(ASK(DELETE, .node = 1), ASK(GET, .node = 2, .also = true));
+        played.reactions[0] = REACTION(ASK(DELETE, .node = 1), ASK(GET, .node = 2, .joins = true));
         zkl_session *s = begin();
         fake_event(STORE_EV_DOWN);
         ANSWER(STORE_DELETE, "/p/1", .rc = STORE_UNKNOWN);
@@ -403,7 +403,7 @@ TEST_CASE(done_late_in_the_next_session)
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         const struct machine_actions asks =
-            REACTION(ASK(DELETE, .node = 1), ASK(GET, .node = 2, .also = true));
+            REACTION(ASK(DELETE, .node = 1), ASK(GET, .node = 2, .joins = true));
         GString *heard = g_string_new("begin");
         zkl_session *s = hand_session();
         played.reactions[0] = asks;
@@ -429,7 +429,7 @@ TEST_CASE(done_late_in_the_next_session)
 TEST_CASE(not_done_late)
 {
     played.reactions[0] =
-        REACTION(ASK(SET, .node = 1), ASK(SET, .node = 2, .once = true, .also = true));
+        REACTION(ASK(SET, .node = 1), ASK(SET, .node = 2, .once = true, .joins = true));
     zkl_session *s = begin();
 
     ANSWER(STORE_SET, "/p/1", .rc = STORE_OK);
@@ -488,7 +488,7 @@ TEST_CASE(parents_of_the_past)
 /* Each answer of the session's end is for the driver alone. */
 TEST_CASE(session_ends)
 {
-    played.reactions[0] = REACTION(ASK(SET, .node = 1, .once = true), ASK(GET, .also = true));
+    played.reactions[0] = REACTION(ASK(SET, .node = 1, .once = true), ASK(GET, .joins = true));
     played.reactions[1] = REACTION(ASK(SET, .node = 1, .once = true));
     zkl_session *s = begin();
 
@@ -517,7 +517,7 @@ TEST_CASE(session_ends_slowly)
 /* What was not sent is recalled, and nobody hears of it. */
 TEST_CASE(stopped_before_it_is_asked)
 {
-    played.reactions[1] = REACTION(ASK(GET, .node = 1), ASK(GET, .node = 2, .also = true));
+    played.reactions[1] = REACTION(ASK(GET, .node = 1), ASK(GET, .node = 2, .joins = true));
     played.reactions[2] = REACTION(DO(END), DO(TELL, .verdict = 3));
     zkl_session *s = begin();
 
@@ -544,7 +544,7 @@ TEST_CASE(stopped_after_it_was_asked)
 /* The requests of one node are recalled, and the machine hears of it. */
 TEST_CASE(recalled)
 {
-    played.reactions[1] = REACTION(ASK(GET, .node = 1), ASK(GET, .node = 2, .also = true));
+    played.reactions[1] = REACTION(ASK(GET, .node = 1), ASK(GET, .node = 2, .joins = true));
     played.reactions[2] = REACTION(DO(RECALL, .node = 1), DO(TELL, .verdict = 3));
     zkl_session *s = begin();
 
@@ -560,11 +560,11 @@ TEST_CASE(recalled)
 /* The oldest first, whichever of them were answered meanwhile. */
 TEST_CASE(recalled_in_order)
 {
-    played.reactions[0] = REACTION(ASK(GET, .node = 1), ASK(STAT, .node = 1, .also = true),
-                                   ASK(SYNC, .node = 1, .also = true));
+    played.reactions[0] = REACTION(ASK(GET, .node = 1), ASK(STAT, .node = 1, .joins = true),
+                                   ASK(SYNC, .node = 1, .joins = true));
     played.reactions[3] =
-        REACTION(ASK(SET, .node = 1, .also = true), ASK(LIST, .node = 1, .also = true),
-                 ASK(STAT, .node = 1, .also = true));
+        REACTION(ASK(SET, .node = 1, .joins = true), ASK(LIST, .node = 1, .joins = true),
+                 ASK(STAT, .node = 1, .joins = true));
     played.reactions[6] = REACTION(DO(RECALL, .node = 1));
     zkl_session *s = begin();
 
@@ -618,7 +618,7 @@ TEST_CASE(all_that_hear)
 TEST_CASE(sent_once)
 {
     played.reactions[0] = REACTION(ASK(SET, .node = 1, .once = true),
-                                   ASK(SET, .node = 2, .version = 7, .also = true));
+                                   ASK(SET, .node = 2, .version = 7, .joins = true));
     zkl_session *s = begin();
 
     fake_event(STORE_EV_DOWN);
@@ -731,8 +731,8 @@ TEST_CASE(changes_without_data)
 TEST_CASE(watches)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true),
-                                   ASK(STAT, .node = 2, .watch = true, .also = true),
-                                   ASK(GET, .node = 3, .watch = true, .also = true));
+                                   ASK(STAT, .node = 2, .watch = true, .joins = true),
+                                   ASK(GET, .node = 3, .watch = true, .joins = true));
     played.reactions[3] = REACTION(DO(UNWATCH, .node = 1));
     played.reactions[5] = REACTION(DO(END));
     zkl_session *s = begin();
@@ -804,7 +804,7 @@ static bool answer_nonode(const struct store_request *request, struct store_repl
 TEST_CASE(watch_is_told_of_its_own_request)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true),
-                                   ASK(STAT, .node = 1, .watch = true, .also = true));
+                                   ASK(STAT, .node = 1, .watch = true, .joins = true));
     zkl_session *s = begin_answered(answer_nonode);
     CHECK(!played.watched);
     ANSWER(STORE_STAT, "/p/1", .rc = STORE_NONODE);
@@ -1052,7 +1052,7 @@ TEST_CASE(too_many_optional_watches)
 {
     played.reactions[1] = REACTION(ASK(GET, .node = 1, .watch = true, .optional = true));
     played.reactions[2] =
-        REACTION(ASK(GET, .node = 1, .watch = true, .optional = true, .also = true));
+        REACTION(ASK(GET, .node = 1, .watch = true, .optional = true, .joins = true));
     zkl_session *s = begin();
 
     set_watched(s, 1 << 30);
@@ -1098,7 +1098,7 @@ TEST_CASE(timer)
 TEST_CASE(one_by_one)
 {
     played.reactions[0] =
-        REACTION(ASK(GET, .node = 1, .watch = true), ASK(STAT, .node = 2, .also = true));
+        REACTION(ASK(GET, .node = 1, .watch = true), ASK(STAT, .node = 2, .joins = true));
     played.reactions[2] = REACTION(DO(NAME, .node = 1), DO(DISARM));
     played.reactions[4] = REACTION(DO(ARM, .at = INT64_MAX), DO(DELETE, .node = 3));
     played.reactions[5] = REACTION(DO(END));

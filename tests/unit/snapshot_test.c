@@ -74,7 +74,7 @@ static void put(GString *text, const struct machine_action *a)
         g_string_append_printf(text, "+%u", a->more);
     if (a->verb == STORE_SET)
         g_string_append_printf(text, "@%d", a->version);
-    g_string_append(text, a->also ? " too" : a->once ? " once" : "");
+    g_string_append(text, a->joins ? " too" : a->once ? " once" : "");
 }
 
 static char *give(struct snapshot *s, const struct heard *heard)

@@ -85,7 +85,8 @@ int64_t deadline_left_ms(const struct deadline *d)
     return left > 0 ? left / NS_PER_MS : 0;
 }
 
-/* Reads what ends a grant after the deadline, so that the deadline was this grant's. */
+/* Reads the deadline first, and then whether the grant still holds. If it does, the deadline was
+ * its own: deadline_reset() takes away the token before another grant sets a deadline. */
 int64_t deadline_left_of(const struct deadline *d, uint64_t token, int64_t session_id)
 {
     const int64_t left = deadline_left_ms(d);
