@@ -26,7 +26,8 @@
  * A callback may come late. Only the session's destructor waits for callbacks: when it returns,
  * those that were running or queued have returned, or were given to the executor (unless it runs
  * inside a callback). So declare what callbacks refer to before the session, or let them own it.
- * Tasks of the executor that have not run yet are the executor's own.
+ * Tasks of the executor that have not run yet are the executor's own, and what they refer to must
+ * last until they have run.
  *
  * No destructor waits for a server except the session's, which waits up to 5 s. Their order does
  * not matter: locks, grants and elections may go before their session or after it. But a mutex or

@@ -104,7 +104,8 @@ ZKL_API zkl_state zkl_grant_state(const zkl_grant *g);
  * The reason is set together with the state LOST and never changes after that. So it can be read as
  * soon as zkl_grant_state() has returned ZKL_LOST or a callback has got that state, for as long as
  * the grant is valid. May be called from any thread. Costs as little as zkl_grant_remaining_ms().
- * Returns ZKL_LOSS_NONE for NULL. */
+ * Returns ZKL_LOSS_FORKED in a forked child, even if the grant was lost before, and ZKL_LOSS_NONE
+ * for NULL. */
 ZKL_API zkl_loss zkl_grant_loss(const zkl_grant *g);
 
 /* Returns a constant text for a reason, such as "somebody else deleted the node", or "unknown
