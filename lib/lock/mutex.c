@@ -591,11 +591,11 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
     const char *wrong =
         handle_take_options(&o, options, HANDLE_HAS_KEYS | HANDLE_HAS_PEERS | HANDLE_HAS_TURNS);
     int code = handle_check_new("zkl_mutex_new", ret, s, path, wrong);
-    const struct retain config = {
-        .retain_ns = o.retain_ms * CLOCK_MS, .local_turns = turns_local, .fence64 = o.fence64};
 
     if (code)
         return code;
+    const struct retain config = {
+        .retain_ns = o.retain_ms * CLOCK_MS, .local_turns = turns_local, .fence64 = o.fence64};
     zkl_mutex *m = handle_new(&kind, sizeof *m, s, path, &o);
     session_lock(s);
     struct contender_spec spec = handle_spec(&m->handle);

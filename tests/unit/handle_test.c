@@ -153,6 +153,7 @@ TEST_CASE(mutex_options)
         {OPTIONS(.peer = (zkl_peer)2), "peer"},
         {OPTIONS(.retain_ms = -1), "retain_ms must be 0 to 86400000"},
         {OPTIONS(.retain_ms = 86400001), "retain_ms must be 0 to 86400000"},
+        {OPTIONS(.retain_ms = INT64_MAX), "retain_ms must be 0 to 86400000"},
         {OPTIONS(.retain_ms = 1, .fence64 = -1), "fence64 must be 0 or 1"},
         {OPTIONS(.retain_ms = 1, .fence64 = 2), "fence64 must be 0 or 1"},
         {OPTIONS(.retain_ms = 86400000, .fence64 = 1), NULL},
