@@ -6,7 +6,7 @@ tarball_folder=$root/_build/tarball
 packed=   # its name
 unpacked= # a folder outside this tree, and so without git
 
-# Of a clone of its own, into NAME/build.
+# Clones this tree, and makes the tarball in NAME/build.
 make_tarball() { # NAME
     local folder=$tarball_folder/$1
     mkdir -p "$folder/build"

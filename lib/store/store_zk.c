@@ -262,7 +262,7 @@ static void store_zk_finish(const void *data, struct store_reply *reply, int rc)
     store_zk_op_free(op);
 }
 
-/* Answers all requests with STORE_GONE. libzookeeper may still complete them after that. */
+/* Answers all requests with STORE_GONE. libzookeeper may call their completions later. */
 static void store_zk_fail_all(struct store *store)
 {
     const struct store_reply gone = {.rc = STORE_GONE};

@@ -48,7 +48,8 @@ void xid_enter(void)
     pthread_rwlock_rdlock(&gate);
     if (xid_is_near(next)) {
         /* Uses up the numbers that mean something else, and those near them, unless another thread
-         * has. libzookeeper's number may be up to MARGIN behind ours, so as many more follow. */
+         * has. libzookeeper's number may be up to MARGIN lower than ours, so as many more follow.
+         */
         pthread_rwlock_unlock(&gate);
         pthread_rwlock_wrlock(&gate);
         const bool near = xid_is_near(next);

@@ -293,6 +293,21 @@ else
     missing zk-admin "a stray node, a directory to read only"
 fi
 
+# N changes host by host: what another host has otherwise is said, and nothing of one that has come to the same N.
+begin_idle x $G/change 2
+x=$host
+wait_until "all are served" held x 2
+begin_idle y $G/change 4
+wait_until "another N is said" grep -q 'y shares 4 shards, not 2$' "$scratch/x.err"
+kill -TERM "$host"
+status_of "$host"
+begin_idle y $G/change 2
+if wait_until "y has its share of two" held y 1; then pass "N is the same again"; fi
+expect "of the same N nothing is said" "zkl: $G/change: y shares 4 shards, not 2" "$(<"$scratch/x.err")"
+kill -TERM "$x" "$host"
+status_of "$x"
+status_of "$host"
+
 # A node that may not be deleted would block its shard for all: the host takes another session.
 if [ -x "$ADMIN" ]; then
     begin_idle x $G/eight 4
