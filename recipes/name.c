@@ -19,9 +19,21 @@ enum {
 
 enum { SESSION_HEX = 16 };
 
-static bool is_digit(char c)
+/* A node's id, as zkl, Curator and kazoo write one: a UUID, where a name begins with one. */
+struct name_id {
+    bool guarded;   /* "_c_" is before it, as before a UUID with dashes */
+    size_t version; /* the place of the UUID's version; 0: the name begins with no UUID */
+};
+
+/* Returns with how many digits of that base, 10 or 16, text begins. */
+static size_t name_digits(const char *text, size_t length, int base)
 {
-    return c >= '0' && c <= '9';
+    size_t n = 0;
+
+    while (n < length &&
+           ((text[n] >= '0' && text[n] <= '9') || (base == 16 && text[n] >= 'a' && text[n] <= 'f')))
+        n++;
+    return n;
 }
 
 static bool ends_with(const char *text, size_t length, const char *word)
@@ -45,16 +57,6 @@ static const struct {
 
 enum { WORDS = sizeof words / sizeof *words };
 
-/* Returns how many characters of name, from at on, are small hexadecimal digits. */
-static size_t hex_digits(const char *name, size_t length, size_t at)
-{
-    size_t n = at;
-
-    while (n < length && (is_digit(name[n]) || (name[n] >= 'a' && name[n] <= 'f')))
-        n++;
-    return n - at;
-}
-
 /* Whether text is a signed number of 64 bits. At least one character of it can be read. */
 static bool is_int64(const char *text, size_t length)
 {
@@ -62,13 +64,15 @@ static bool is_int64(const char *text, size_t length)
     const uint64_t most = (uint64_t)INT64_MAX + sign;
     uint64_t value = 0;
 
+    if (length == sign || name_digits(text + sign, length - sign, 10) < length - sign)
+        return false;
     for (size_t i = sign; i < length; i++) {
         const uint64_t digit = (uint64_t)(text[i] - '0');
-        if (!is_digit(text[i]) || value > (most - digit) / 10)
+        if (value > (most - digit) / 10)
             return false;
         value = value * 10 + digit;
     }
-    return length > sign;
+    return true;
 }
 
 /* Whether the name is of Apache's own recipes. They have the session's id in it: the one in Java as
@@ -81,7 +85,7 @@ static bool is_apache(const char *name, size_t length)
     if (length < 4 || memcmp(name, "x-", 2) != 0 || name[length - 1] != '-')
         return false;
     id = length - 3;
-    return is_int64(name + 2, id) || (id == SESSION_HEX && hex_digits(name, length, 2) == id);
+    return is_int64(name + 2, id) || (id == SESSION_HEX && name_digits(name + 2, id, 16) == id);
 }
 
 /* Returns the kind by the word in which name ends, and the length before the word. */
@@ -114,14 +118,13 @@ void name_write_number(char to[NAME_NUMBER_SIZE], int32_t number)
  * bits. */
 static bool name_read_number(const char *text, size_t length, int32_t *ret)
 {
-    bool negative = text[0] == '-';
+    const size_t negative = text[0] == '-';
     int64_t value = 0;
 
-    for (size_t i = negative; i < length; i++) {
-        if (!is_digit(text[i]))
-            return false;
+    if (name_digits(text + negative, length - negative, 10) < length - negative)
+        return false;
+    for (size_t i = negative; i < length; i++)
         value = value * 10 + (text[i] - '0');
-    }
     if (negative)
         value = -value;
     if (value > INT32_MAX || value < INT32_MIN)
@@ -139,11 +142,10 @@ static enum child_kind name_read_kind(const char *name, size_t length, int32_t *
 
     /* The longer form is tried first: in "lock--2147483648" the sign belongs to the number. */
     for (size_t n = NUMBER_MAX; n >= NUMBER_MIN; n--) {
-        if (length < n || (kind = kind_at_end(name, length - n, ret_before)) == CHILD_FOREIGN)
+        if (length < n || (n == NUMBER_MAX && name[length - n] != '-'))
             continue;
-        if (n == NUMBER_MAX && name[length - n] != '-')
-            continue;
-        if (name_read_number(name + length - n, n, ret_number))
+        kind = kind_at_end(name, length - n, ret_before);
+        if (kind != CHILD_FOREIGN && name_read_number(name + length - n, n, ret_number))
             return kind;
     }
     return CHILD_FOREIGN;
@@ -160,7 +162,7 @@ static uint32_t read_permits(const char *name, size_t before, bool *ret_numbered
     *ret_numbered = false;
     if (before == 0 || name[end] != '-')
         return 1;
-    while (at > 0 && is_digit(name[at - 1]))
+    while (at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9')
         at--;
     if (at < 2 || at == end || name[at - 2] != '-' || (name[at - 1] != 'n' && name[at - 1] != 's'))
         return 1;
@@ -190,7 +192,7 @@ int name_priority(const char *name, size_t length)
     at = name + before - PRIORITY_LENGTH;
     if (memcmp(at, "-p", 2) != 0 || at[PRIORITY_LENGTH - 1] != '-')
         return 0;
-    if (!is_digit(at[2]) || !name_read_number(at + 2, PRIORITY_LENGTH - 3, &number))
+    if (at[2] == '-' || !name_read_number(at + 2, PRIORITY_LENGTH - 3, &number))
         return 0;
     return number;
 }
@@ -209,66 +211,57 @@ bool name_has_id(const char *name, size_t length, const char *id, size_t id_leng
                        memcmp(name + id_length, "__", 2) == 0);
 }
 
-/* Whether a UUID with dashes begins at name[at]. */
-static bool has_uuid(const char *name, size_t length, size_t at)
+/* Whether name begins with a UUID with dashes. */
+static bool has_uuid(const char *name, size_t length)
 {
     static const size_t groups[] = {8, 4, 4, 4, 12};
+    size_t at = 0;
 
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        if (i > 0 && (at >= length || name[at++] != '-'))
+            return false;
+        if (name_digits(name + at, length - at, 16) != groups[i])
+            return false;
         at += groups[i];
-        if (hex_digits(name, length, at - groups[i]) != groups[i])
-            return false;
-        if (i + 1 < sizeof groups / sizeof *groups && (at >= length || name[at++] != '-'))
-            return false;
     }
     return true;
 }
 
-/* Returns the place of the version in a node's id, if that is a UUID written as we write ours; or
- * 0. */
-static size_t version_at(const char *name, size_t length)
+static struct name_id name_read_id(const char *name, size_t length)
 {
     if (is_guarded(name, length))
-        return has_uuid(name, length, GUARD) ? GUARDED_VERSION : 0;
-    return hex_digits(name, length, 0) == HEX ? HEX_VERSION : 0;
+        return (struct name_id){true, has_uuid(name + GUARD, length - GUARD) ? GUARDED_VERSION : 0};
+    return (struct name_id){false, name_digits(name, length, 16) == HEX ? HEX_VERSION : 0};
 }
 
-/* Whether the name has the mark of a handle that retains. Most names need a look at few characters
- * alone: lists can be long. */
-static bool has_mark_of_retaining(const char *name, size_t length)
+/* Whether what is behind the version of a UUID of ours begins with mark. */
+static bool name_is_marked(const char *name, struct name_id id, const char *mark)
 {
-    const size_t at = is_guarded(name, length) ? GUARDED_VERSION : HEX_VERSION;
-    const size_t digits = strlen(NAME_UUID_RETAINS);
-
-    return length > at + digits && name[at] == NAME_UUID_VERSION &&
-           memcmp(name + at + 1, NAME_UUID_RETAINS, digits) == 0 && version_at(name, length) == at;
+    return memcmp(name + id.version + 1, mark, strlen(mark)) == 0;
 }
 
-static enum name_maker maker_of(const char *name, size_t length, enum child_kind kind)
+static enum name_maker maker_of(const char *name, size_t length, enum child_kind kind,
+                                struct name_id id)
 {
-    const bool guarded = is_guarded(name, length);
-    const size_t at = version_at(name, length);
-
     if (kind == CHILD_APACHE)
         return MAKER_APACHE;
     if (kind == CHILD_RUBY || kind == CHILD_RUBY_SHARED)
         return MAKER_RUBY;
-    if (at > 0 && name[at] == NAME_UUID_VERSION)
+    if (id.version > 0 && name[id.version] == NAME_UUID_VERSION)
         return MAKER_ZKL;
-    if (at > 0)
-        return guarded ? MAKER_CURATOR : MAKER_KAZOO;
-    return guarded && hex_digits(name, length, GUARD) == HEX ? MAKER_GO : MAKER_UNKNOWN;
+    if (id.version > 0)
+        return id.guarded ? MAKER_CURATOR : MAKER_KAZOO;
+    return id.guarded && name_digits(name + GUARD, length - GUARD, 16) == HEX ? MAKER_GO
+                                                                              : MAKER_UNKNOWN;
 }
 
 /* Returns the length of a name's part that only we write: "_c_<uuid>-" or "<32 digits>"; 0 if the
  * name may be another library's. */
-static size_t name_own_form(const char *name, size_t length)
+static size_t name_own_form(const char *name, size_t length, struct name_id id)
 {
-    const size_t at = version_at(name, length);
-
-    if (at == 0 || name[at] != NAME_UUID_VERSION)
+    if (id.version == 0 || name[id.version] != NAME_UUID_VERSION)
         return 0;
-    if (at == HEX_VERSION)
+    if (!id.guarded)
         return length > HEX + 1 && memcmp(name + HEX, "__", 2) == 0 ? HEX : 0;
     return length > GUARD + UUID && name[GUARD + UUID] == '-' ? GUARD + UUID + 1 : 0;
 }
@@ -279,28 +272,23 @@ static bool name_is_known_mark(const char *mark, size_t length, enum child_kind 
 {
     if (length == 0)
         return true;
-    if (length < 3 || mark[length - 1] != '-')
+    if (length < 3 || mark[length - 1] != '-' || name_digits(mark + 1, length - 2, 10) < length - 2)
         return false;
-    for (size_t i = 1; i < length - 1; i++) {
-        if (!is_digit(mark[i]))
-            return false;
-    }
     if (kind == CHILD_LEASE)
         return mark[0] == 'n' || mark[0] == 's';
     return mark[0] == 'p' && length == PRIORITY_LENGTH - 1;
 }
 
 /* Whether a later version wrote the name; kind and before are what name_read_kind() has found. */
-static bool name_is_later(const char *name, size_t length, enum child_kind kind, size_t before)
+static bool name_is_later(const char *name, size_t length, struct name_id id, enum child_kind kind,
+                          size_t before)
 {
-    const size_t form = name_own_form(name, length);
+    const size_t form = name_own_form(name, length, id);
 
     if (form == 0 ||
         (form == HEX && ends_with(name, length, NAME_PARTY) && length == HEX + strlen(NAME_PARTY)))
         return false;
-    if (memcmp(name + version_at(name, length) + 1, NAME_UUID_MARKED, strlen(NAME_UUID_MARKED)) ==
-            0 &&
-        !has_mark_of_retaining(name, length))
+    if (name_is_marked(name, id, NAME_UUID_MARKED) && !name_is_marked(name, id, NAME_UUID_RETAINS))
         return true;
     return kind == CHILD_FOREIGN || !name_is_known_mark(name + form, before - form, kind);
 }
@@ -320,28 +308,31 @@ static int32_t name_number_at_end(const char *name, size_t length)
 
 void name_parse(const char *name, size_t length, struct child *out)
 {
+    const struct name_id id = name_read_id(name, length);
     int32_t number = 0;
     size_t before;
 
     out->kind = name_read_kind(name, length, &number, &before);
-    if (name_is_later(name, length, out->kind, before)) {
+    if (name_is_later(name, length, id, out->kind, before)) {
         number = name_number_at_end(name, length);
         out->kind = CHILD_LATER;
     }
-    out->rule = rule_of(out->kind, maker_of(name, length, out->kind));
+    const enum name_maker maker = maker_of(name, length, out->kind, id);
+    out->rule = rule_of(out->kind, maker);
     out->number = out->kind == CHILD_FOREIGN ? 0 : number;
     out->permits = 0;
     out->numbered = false;
     if (out->kind == CHILD_LEASE)
         out->permits = read_permits(name, before, &out->numbered);
-    out->retains = out->kind != CHILD_FOREIGN && out->kind != CHILD_LATER &&
-                   has_mark_of_retaining(name, length);
+    out->retains = out->kind != CHILD_FOREIGN && out->kind != CHILD_LATER && maker == MAKER_ZKL &&
+                   name_is_marked(name, id, NAME_UUID_RETAINS);
 }
 
 enum name_maker name_maker(const char *name, size_t length)
 {
     int32_t number;
     size_t before;
+    const enum child_kind kind = name_read_kind(name, length, &number, &before);
 
-    return maker_of(name, length, name_read_kind(name, length, &number, &before));
+    return maker_of(name, length, kind, name_read_id(name, length));
 }
