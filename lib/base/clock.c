@@ -22,7 +22,7 @@ static struct instant read_both(void)
 
 int64_t clock_boot(void)
 {
-    return clock_source == read_both ? read_clock(CLOCK_BOOTTIME) : clock_source().boot;
+    return clock_now == read_both ? read_clock(CLOCK_BOOTTIME) : clock_now().boot;
 }
 
 int64_t clock_end(int64_t timeout_ms)
@@ -47,4 +47,4 @@ struct timespec clock_after_ms(int64_t ms)
     return t;
 }
 
-struct instant (*clock_source)(void) = read_both;
+struct instant (*clock_now)(void) = read_both;

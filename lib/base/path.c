@@ -8,19 +8,15 @@
 #define DEFAULT_PORT "2181"
 #define SYSTEM_PATH "/zookeeper"
 
-/* Whether a server refuses c, too. A server sees a character beyond U+FFFF as two surrogates, so it
- * refuses all of these. */
-static bool is_bad_character(gunichar c)
-{
-    return c < 0x20 || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff) || c >= 0xfff0;
-}
-
+/* Refuses what a server refuses, too. A server sees a character beyond U+FFFF as two surrogates, so
+ * it refuses all of these. */
 const char *path_check_characters(const char *text)
 {
     if (!g_utf8_validate(text, -1, NULL))
         return "it is not UTF-8";
     for (const char *at = text; *at; at = g_utf8_next_char(at)) {
-        if (is_bad_character(g_utf8_get_char(at)))
+        const gunichar c = g_utf8_get_char(at);
+        if (c < 0x20 || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff) || c >= 0xfff0)
             return "it has a character that ZooKeeper refuses";
     }
     return NULL;

@@ -1093,7 +1093,9 @@ static enum presence contenders_presence(const struct participant *p)
     return drivers_are_busy(p) ? PRESENCE_WAITS : PRESENCE_NONE;
 }
 
-static void contenders_extend(struct driver *d, void *proved)
+/* Gives one of .by_deadline the session's deadline. If its own has passed before, the proof came
+ * too late. */
+static void contenders_move_deadline(struct driver *d, void *proved)
 {
     struct contender *c = DRIVER_OWNER(d, struct contender);
 
@@ -1113,14 +1115,14 @@ static void contenders_on_proved(struct participant *p)
 {
     bool proved = true;
 
-    drivers_for_all(&contenders_of_participant(p)->by_deadline, contenders_extend, &proved);
+    drivers_for_all(&contenders_of_participant(p)->by_deadline, contenders_move_deadline, &proved);
 }
 
 static void contenders_on_deadline_moved(struct participant *p)
 {
     bool proved = false;
 
-    drivers_for_all(&contenders_of_participant(p)->by_deadline, contenders_extend, &proved);
+    drivers_for_all(&contenders_of_participant(p)->by_deadline, contenders_move_deadline, &proved);
 }
 
 /* Lets the first in line of a semaphore list again after a reconnect. If the servers' data have

@@ -138,7 +138,7 @@ static int64_t on_store_left(void *context)
 {
     const zkl_session *s = context;
 
-    if (!participants_go_by_it(s) && !participants_are_busy(s))
+    if (!participants_need_deadline(s) && !participants_are_busy(s))
         return 0;
     return proofs_left(&s->proofs, clock_now());
 }

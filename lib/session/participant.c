@@ -28,7 +28,7 @@ bool participants_are_busy(const zkl_session *s)
     return false;
 }
 
-bool participants_go_by_it(const zkl_session *s)
+bool participants_need_deadline(const zkl_session *s)
 {
     for (guint i = 0; i < s->participants->len; i++) {
         const struct participant *p = s->participants->pdata[i];

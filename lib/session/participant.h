@@ -57,7 +57,7 @@ struct participant *participant_of(zkl_session *s, const struct participant_ops 
 /* ---- for the session: of all its participants ---- */
 
 bool participants_are_busy(const zkl_session *s);
-bool participants_go_by_it(const zkl_session *s);
+bool participants_need_deadline(const zkl_session *s);
 enum presence participants_presence(const zkl_session *s);
 void participants_tell(zkl_session *s, enum session_news news);
 void participants_free(zkl_session *s);

@@ -17,10 +17,8 @@
 
 static void deadline_on_time(void *data);
 
-static void arm_deadline(zkl_session *s)
+static void arm_deadline(zkl_session *s, struct instant now)
 {
-    struct instant now = clock_now();
-
     timers_arm(s->timers, &s->deadline_timer, now.boot + instant_left(now, s->proofs.deadline),
                deadline_on_time, s);
 }
@@ -29,34 +27,36 @@ static void arm_deadline(zkl_session *s)
 static void deadline_on_time(void *data)
 {
     zkl_session *s = data;
+    const struct instant now = clock_now();
 
     if (!s->proofs.has_deadline)
         return;
-    if (proofs_deadline(&s->proofs, clock_now()) != DEADLINE_NONE)
-        arm_deadline(s);
+    if (proofs_deadline(&s->proofs, now) != DEADLINE_NONE)
+        arm_deadline(s, now);
     else
         participants_tell(s, NEWS_DEADLINE_PASSED);
 }
 
-static void spread_deadline(zkl_session *s, enum session_news news)
+static void spread_deadline(zkl_session *s, struct instant now, enum session_news news)
 {
     participants_tell(s, news);
-    arm_deadline(s);
+    arm_deadline(s, now);
 }
 
 void proof_chain_answered(zkl_session *s, enum proof_kind kind, struct instant sent)
 {
-    bool step = kind == PROOF_SYNC || kind == PROOF_RENEWAL || kind == PROOF_KEEP;
-    struct instant now = clock_now();
+    const bool step = kind == PROOF_SYNC || kind == PROOF_RENEWAL || kind == PROOF_KEEP;
+    const struct instant now = clock_now();
+    const enum proof_kind worth = proof_by_gain(&s->proofs, kind, sent, now);
 
     if (kind == PROOF_RENEWAL)
-        stats_renewed(s, sent);
-    if (participants_go_by_it(s))
-        kind = proof_by_gain(&s->proofs, kind, sent, now);
+        stats_renewed(s, sent, now);
+    if (worth != kind && participants_need_deadline(s))
+        kind = worth;
     if (proofs_answered(&s->proofs, kind, sent, now))
-        spread_deadline(s, proofs_deadline(&s->proofs, now) == DEADLINE_LASTING
-                               ? NEWS_PROVED
-                               : NEWS_DEADLINE_MOVED);
+        spread_deadline(s, now,
+                        proofs_deadline(&s->proofs, now) == DEADLINE_LASTING ? NEWS_PROVED
+                                                                             : NEWS_DEADLINE_MOVED);
     if (step)
         proof_chain_run(s);
 }
@@ -112,12 +112,12 @@ static void proof_chain_on_time(void *data)
 
 void proof_chain_run(zkl_session *s)
 {
-    struct instant now = clock_now();
+    const struct instant now = clock_now();
 
     if (!s->up || s->closing)
         return;
     proofs_use(&s->proofs,
-               proofs_need(participants_go_by_it(s), participants_are_busy(s),
+               proofs_need(participants_need_deadline(s), participants_are_busy(s),
                            !instant_reached(now, s->warm_until), s->entered),
                now);
     if (s->proofs.need == PROOF_COLD) {
@@ -130,9 +130,8 @@ void proof_chain_run(zkl_session *s)
     }
     if (s->proofs.need == PROOF_HOT && proofs_overdue(&s->proofs, now))
         participants_tell(s, NEWS_SUSPECT);
-    timers_arm(s->timers, &s->proof_timer,
-               clock_now().boot + MAX(proofs_wait(&s->proofs, now), CLOCK_MS), proof_chain_on_time,
-               s);
+    const int64_t wait = proofs_wait(&s->proofs, now);
+    timers_arm(s->timers, &s->proof_timer, now.boot + MAX(wait, CLOCK_MS), proof_chain_on_time, s);
 }
 
 /* Whether the server gets what the leader orders from the leader itself. An observer may get it
@@ -213,6 +212,6 @@ void proof_chain_watch_fired(zkl_session *s, const char *path)
 
 void proof_chain_connected(zkl_session *s)
 {
-    spread_deadline(s, NEWS_DEADLINE_MOVED);
+    spread_deadline(s, clock_now(), NEWS_DEADLINE_MOVED);
     ask_config(s, false);
 }

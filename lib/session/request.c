@@ -140,7 +140,8 @@ static void request_count_answer(zkl_session *s, struct request *r, const struct
         *request_listed_at(s, r) = (uint32_t)reply->count;
 }
 
-static void request_tell_answer(zkl_session *s, const struct request *r,
+/* Tells the proofs that r was answered, if it was on the present connection. */
+static void request_tell_proofs(zkl_session *s, const struct request *r,
                                 const struct store_reply *reply)
 {
     if (reply->rc >= STORE_BAD || r->connection != s->connection)
@@ -304,7 +305,7 @@ static void request_on_reply(void *context, const struct store_reply *reply)
     PROBE(5, request_answered, r->what.path, s->id, (int)r->what.kind, (const void *)r,
           (int)reply->rc);
     request_count_answer(s, r, reply);
-    request_tell_answer(s, r, reply);
+    request_tell_proofs(s, r, reply);
     if (r->what.kind == STORE_CREATE && !request_form_answered(s, r, &told)) {
         if (request_submit_weighed(s, r))
             return;

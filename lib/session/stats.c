@@ -194,9 +194,8 @@ static int64_t stats_left_ms(const zkl_session *s, struct instant now)
     return instant_left(now, s->proofs.deadline) / CLOCK_MS;
 }
 
-void stats_renewed(zkl_session *s, struct instant sent)
+void stats_renewed(zkl_session *s, struct instant sent, struct instant now)
 {
-    const struct instant now = clock_now();
     const int64_t left = stats_left_ms(s, now), least = s->stats.deadline_left_least_ms;
 
     stats_add_time(&s->stats.renewal, now.boot - sent.boot);

@@ -39,8 +39,8 @@ void stats_ended(zkl_session *s, struct stats_path *at, int64_t hold_ns, zkl_los
 /* Counts an acquisition that has failed with that code. */
 void stats_failed(zkl_session *s, int code);
 
-/* Counts a renewal that was sent at that instant and is answered now. It is called before the
- * deadline is moved. */
-void stats_renewed(zkl_session *s, struct instant sent);
+/* Counts a renewal that was sent at sent and answered at now. It is called before the deadline is
+ * moved. */
+void stats_renewed(zkl_session *s, struct instant sent, struct instant now);
 
 #endif

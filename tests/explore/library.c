@@ -373,7 +373,7 @@ static bool is_ours(int i)
 void library_open(void)
 {
     session_store = &ops;
-    clock_source = read_clock;
+    clock_now = read_clock;
     timers_by_hand = true;
     layout_random = draw;
     contender_long_queue = model_config.long_queue;

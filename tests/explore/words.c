@@ -330,7 +330,7 @@ int main(void)
     const int count = (int)(sizeof calls / sizeof calls[0]);
     int passed = 0, failed = 0;
 
-    clock_source = read_clock;
+    clock_now = read_clock;
     session.refs = 1; /* more than all that refers to it */
     for (int i = 0; i < count * count * count && failed == 0; i++) {
         const struct call *c[] = {&calls[i / count / count], &calls[i / count % count],

@@ -50,9 +50,9 @@ static struct instant read_skewed(void)
 
 static void skew_clocks(void)
 {
-    true_clock = clock_source;
+    true_clock = clock_now;
     base = true_clock();
-    clock_source = read_skewed;
+    clock_now = read_skewed;
 }
 
 /* The linker sends the library's calls here (tests/Makefile.inc). */

@@ -29,15 +29,15 @@ static void set_now(struct instant at)
 /* The next test's clock goes, even if this one was ended half-way. */
 void hand_end(void)
 {
-    clock_source = real_clock;
+    clock_now = real_clock;
     timers_by_hand = false;
 }
 
 void hand_begin(void)
 {
     set_now(beginning);
-    real_clock = clock_source;
-    clock_source = read_now;
+    real_clock = clock_now;
+    clock_now = read_now;
     timers_by_hand = true;
     runner_at_end(hand_end);
 }

@@ -46,8 +46,8 @@ static struct instant read_clock(void)
 static void start(void)
 {
     s = hand_session();
-    hand_clock = clock_source;
-    clock_source = read_clock;
+    hand_clock = clock_now;
+    clock_now = read_clock;
     t = hand_tenure(s, "/root/l/n", 5);
     g = grant_new(&t, 1, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static struct instant clock_by_hand(void)
 
 static int init(void)
 {
-    real_clock = clock_source;
+    real_clock = clock_now;
     return 0;
 }
 
@@ -57,7 +57,7 @@ TEST_SUITE(names, .init = init);
 
 static void end(void)
 {
-    clock_source = real_clock;
+    clock_now = real_clock;
 }
 
 static void begin(const char *answer, int long_ms)
@@ -68,7 +68,7 @@ static void begin(const char *answer, int long_ms)
     atomic_store(&server.hurries, false);
     atomic_store(&server.allowed, INT_MAX);
     now = real_clock();
-    clock_source = clock_by_hand;
+    clock_now = clock_by_hand;
     runner_at_end(end);
 }
 

@@ -240,9 +240,9 @@ TEST_CASE(only_its_own)
 TEST_CASE(kept_proved_without_a_shard)
 {
     begin();
-    CHECK(!participants_go_by_it(st.s));
+    CHECK(!participants_need_deadline(st.s));
     pass(100);
-    CHECK(participants_go_by_it(st.s));
+    CHECK(participants_need_deadline(st.s));
     TOLD("");
     end();
 }

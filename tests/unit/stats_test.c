@@ -472,11 +472,11 @@ TEST_CASE(the_least_time_left_is_kept)
     const struct instant now = clock_now(), sent = {now.boot - 10 * CLOCK_MS, now.raw};
     for (size_t i = 0; i < G_N_ELEMENTS(renewals); i++) {
         s->proofs.deadline = instant_add(now, renewals[i].left_ms * CLOCK_MS);
-        stats_renewed(s, sent);
+        stats_renewed(s, sent, clock_now());
         CHECK_INT(stats().deadline_left_least_ms, renewals[i].least_ms);
     }
     hand_leave(&a);
-    stats_renewed(s, sent);
+    stats_renewed(s, sent, clock_now());
     const zkl_stats after = stats();
     CHECK_INT(after.deadline_left_least_ms, 0);
     CHECK_INT(after.renewal.count - before.count, count);

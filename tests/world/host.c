@@ -45,9 +45,9 @@ struct host *host_enter(struct host *h)
     struct host *before = entered;
 
     if (!real_clock)
-        real_clock = clock_source;
+        real_clock = clock_now;
     entered = h;
-    clock_source = h ? read_entered : worlds > 0 ? read_none : real_clock;
+    clock_now = h ? read_entered : worlds > 0 ? read_none : real_clock;
     return before;
 }
 

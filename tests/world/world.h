@@ -121,7 +121,7 @@ void world_run(struct world *w, int64_t until);
 struct host *world_host(struct world *w, const char *name, int rate_ppm);
 const char *host_name(const struct host *h);
 
-/* Code that runs from now on runs there: clock_source is its clocks, stores opened are its own.
+/* Code that runs from now on runs there: clock_now is its clocks, stores opened are its own.
  * Returns who was entered before; NULL: nobody. */
 struct host *host_enter(struct host *h);
 struct host *host_entered(void);
