@@ -213,7 +213,7 @@ static void on_members(zkl_members_event event, const zkl_member_info *member,
  * and its watch with it, which is not fired. */
 TEST_CASE(grown_past_what_was_seen)
 {
-    enum { TIMEOUT_MS = 20000, ZXIDS = 50 };
+    enum { TIMEOUT_MS = 40000, ZXIDS = 50 };
     static atomic_int told;
     struct acquisition holder = {0};
     zkl_watch *watch;
