@@ -126,8 +126,9 @@ enum attempt_verdict {
 
 /* A holder has no watch on its own node at first. A short hold never needs one, and the event at
  * its end would wake the holder once more. So the watch is set when the hold has lasted this long.
- * Until then the holder learns later only of a deletion by a third party: no deadline covers that,
- * and fenced transactions are refused at once. */
+ * The price is that the holder learns of a deletion by a third party so much later. No deadline
+ * covers that, since the session goes on; the token does, and fenced transactions are refused at
+ * once. */
 #define ATTEMPT_OWN_WATCH_MS 20
 
 /* How long a try waits for the only contender ahead to yield, if its name says that it retains. A
