@@ -585,7 +585,7 @@ static void attempt_on_listed(struct attempt *c, const struct machine_event *ev,
     } else if (c->rule == RULE_LEASE) {
         attempt_queue_for_permits(c, ev, out, &place);
     } else if (place.ahead == 0) {
-        attempt_move(c, ST_CLAIMING); /* attempt_begin() may grant in this step */
+        attempt_move(c, ST_CLAIMING); /* attempt_begin_state() may grant now */
     } else if (c->try_only && (place.ahead > 1 || !place.retains || c->waited)) {
         attempt_fail(c, out, ATTEMPT_BUSY); /* any other try waits, once and not for long */
     } else {
@@ -1321,8 +1321,8 @@ static void attempt_begin_reentering(struct attempt *c, struct machine_actions *
 
 /* Adds the actions with which three states begin, whichever phase moved to them. For all others the
  * caller of attempt_move() adds them. */
-static void attempt_begin(struct attempt *c, const struct machine_event *ev,
-                          const struct attempt_moment *m, struct machine_actions *out)
+static void attempt_begin_state(struct attempt *c, const struct machine_event *ev,
+                                const struct attempt_moment *m, struct machine_actions *out)
 {
     if (c->state == ST_REENTERING) {
         attempt_begin_reentering(c, out);
@@ -1375,7 +1375,7 @@ void attempt_step(struct attempt *c, const struct machine_event *ev, const struc
     else
         attempt_take_event(c, &event, m, out);
     if (c->state != from)
-        attempt_begin(c, &event, m, out);
+        attempt_begin_state(c, &event, m, out);
     if (event.watched && !attempt_wants_watch(c, &event))
         machine_act(out, MACHINE_ACT_UNWATCH)->node = ATTEMPT_CHILDREN;
     assert(c->state == from || attempt_may_move(from, c->state));

@@ -8,7 +8,7 @@
  *   outcome unknown: CREATING ──> SETTLING (barrier, list) ──> ADOPTING (read) ──> LISTING
  *   long queue, predecessor gone: WAITING ──> SUCCEEDING ── it was the head ──> PROVING
  *   the own node was watched before the head went, and silent: WAITING ──> CLAIMING
- *   a deadline lasts: the step that moves to CLAIMING goes on to HOLDING (attempt_begin())
+ *   a deadline lasts: the step that moves to CLAIMING goes on to HOLDING (attempt_begin_state())
  *   a try waits for the only one ahead, if that retains and so may yield: ATTEMPT_YIELD_MS
  *   before the grant, own node or session gone, or first for a session timeout without such a
  *     deadline: REENTERING, and when admitted CREATING
@@ -22,10 +22,12 @@
  *
  * The directory is the recipe's path, and the contenders' nodes are its children; the own node is
  * that of this attempt. The head of a queue is the contender that waits for no other. The
- * predecessor is the nearest of those ahead for which this contender waits. A hint is the head's
- * name in the directory's data (head_hint.h). A semaphore admits a contender if it and all before
- * it ask for no more permits than the limit. A contender is first in line if it is not admitted and
- * all before it are. A touch sets the data of a node to what they are, for the event of its watch.
+ * predecessor is the nearest of those ahead for which this contender waits. What is proved here is
+ * that the own node stands; until when the session lives is proofs.h's to say (.in_time). A hint is
+ * the head's name in the directory's data (head_hint.h). A semaphore admits a contender if it and
+ * all before it ask for no more permits than the limit. A contender is first in line if it is not
+ * admitted and all before it are. A touch sets the data of a node to what they are, for the event
+ * of its watch.
  */
 #ifndef RECIPES_ATTEMPT_H
 #define RECIPES_ATTEMPT_H
