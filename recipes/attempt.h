@@ -138,7 +138,8 @@ enum attempt_verdict {
  * waits so once in an attempt. */
 #define ATTEMPT_YIELD_MS 50
 
-/* The pause before a holder tries again to set the watch on its own node, after a refusal. */
+/* The pause before a holder tries again to set the watch on its own node, after a refusal. If there
+ * is no room for the watch, the node is read, and the pause is a session timeout. */
 #define ATTEMPT_RETRY_MS 1000
 
 /* The pause before the attempt looks again for a node of its own, after a refusal. It doubles each
@@ -187,9 +188,10 @@ struct attempt {
     bool creating : 1;              /* the create is not answered yet */
     bool looking : 1;               /* ATTEMPT_EV_ASK_OTHERS is not answered yet */
     enum attempt_others others : 2; /* OTHERS_NONE: the children are watched */
-    bool watch_own : 1; /* the own node is watched even if the children are, for what is written
-                           there */
-    bool asked : 1;     /* a read of the own node has shown that it is asked to give way */
+    bool watch_own : 1;   /* the own node is watched even if the children are, for what is written
+                             there */
+    bool asked : 1;       /* a read of the own node has shown that it is asked to give way */
+    bool unwatchable : 1; /* the own node is read without a watch, since too much is watched */
     bool awaits : 1; /* it needs nothing but a deadline; the timer says how long it waits at most */
     /* of a semaphore: */
     bool counts : 1;    /* Curator's: every child is a permit, and .limit is set for good */
