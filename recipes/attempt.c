@@ -319,9 +319,10 @@ static bool attempt_needs_own_watch(const struct attempt *c)
     return c->others != OTHERS_NONE || c->watch_own;
 }
 
-static void attempt_read_own(struct machine_actions *out)
+static void attempt_read_own(struct attempt *c, struct machine_actions *out)
 {
     machine_ask(out, STORE_GET, ATTEMPT_OWN)->watch = true;
+    c->unwatchable = false;
 }
 
 /* Begins to prove that the own node stands, by a read. */
@@ -541,7 +542,7 @@ static void attempt_wait_for_predecessor(struct attempt *c, const struct attempt
 
     if (next) {
         c->own_watched = false;
-        attempt_read_own(out);
+        attempt_read_own(c, out);
     }
     attempt_follow(c, out, predecessor);
     struct machine_action *a = machine_ask(out, STORE_GET, ATTEMPT_PREDECESSOR);
@@ -585,7 +586,7 @@ static void attempt_on_listed(struct attempt *c, const struct machine_event *ev,
     } else if (c->rule == RULE_LEASE) {
         attempt_queue_for_permits(c, ev, out, &place);
     } else if (place.ahead == 0) {
-        attempt_move(c, ST_CLAIMING); /* attempt_begin() may grant in this step */
+        attempt_move(c, ST_CLAIMING); /* attempt_begin_state() may grant now */
     } else if (c->try_only && (place.ahead > 1 || !place.retains || c->waited)) {
         attempt_fail(c, out, ATTEMPT_BUSY); /* any other try waits, once and not for long */
     } else {
@@ -912,7 +913,7 @@ static void attempt_step_settling(struct attempt *c, const struct machine_event 
         attempt_exhaust(c, out);
         return;
     }
-    attempt_read_own(out);
+    attempt_read_own(c, out);
     attempt_move(c, ST_ADOPTING);
 }
 
@@ -1082,12 +1083,16 @@ static void attempt_on_held_answer(struct attempt *c, const struct machine_event
         attempt_tell_others(c, out,
                             place.present ? attempt_others_in(c, ev, &place) : OTHERS_UNKNOWN);
     } else if (attempt_is_answer(ev, STORE_GET, ATTEMPT_OWN)) {
-        if (attempt_read_says_gone(ev))
+        if (attempt_read_says_gone(ev)) {
             attempt_end_without_node(c, out, LOSS_DELETED);
-        else if (ev->rc == STORE_OK)
+        } else if (ev->rc == STORE_LIMIT) { /* too much is watched: reads without a watch will do */
+            machine_ask(out, STORE_GET, ATTEMPT_OWN);
+            c->unwatchable = true;
+        } else if (ev->rc == STORE_OK && !c->unwatchable) {
             attempt_set_own_watched(c, m);
-        else
-            attempt_arm(out, m, ATTEMPT_RETRY_MS);
+        } else {
+            attempt_arm(out, m, ev->rc == STORE_OK ? m->timeout_ms : ATTEMPT_RETRY_MS);
+        }
         if (c->state == ST_HOLDING && m->asked && !c->asked) {
             c->asked = true;
             attempt_say(out, ATTEMPT_ASKED, 0);
@@ -1113,19 +1118,19 @@ static void attempt_step_holding(struct attempt *c, const struct machine_event *
             if (attempt_fire_says_gone(ev))
                 attempt_end_without_node(c, out, LOSS_DELETED);
             else
-                attempt_read_own(out);
+                attempt_read_own(c, out);
         }
         break;
     case MACHINE_EV_TIMER: /* armed for the watch, or while a try waited */
         if (!c->own_watched && attempt_needs_own_watch(c))
-            attempt_read_own(out);
+            attempt_read_own(c, out);
         break;
     case ATTEMPT_EV_ASK_OTHERS:
         attempt_ask_others(c, out);
         break;
     case ATTEMPT_EV_WATCH_OWN: /* the read shows what was written before the watch is set */
         if (!c->own_watched)
-            attempt_read_own(out);
+            attempt_read_own(c, out);
         c->watch_own = true;
         break;
     case ATTEMPT_EV_DEADLINE_PASSED:
@@ -1321,8 +1326,8 @@ static void attempt_begin_reentering(struct attempt *c, struct machine_actions *
 
 /* Adds the actions with which three states begin, whichever phase moved to them. For all others the
  * caller of attempt_move() adds them. */
-static void attempt_begin(struct attempt *c, const struct machine_event *ev,
-                          const struct attempt_moment *m, struct machine_actions *out)
+static void attempt_begin_state(struct attempt *c, const struct machine_event *ev,
+                                const struct attempt_moment *m, struct machine_actions *out)
 {
     if (c->state == ST_REENTERING) {
         attempt_begin_reentering(c, out);
@@ -1375,7 +1380,7 @@ void attempt_step(struct attempt *c, const struct machine_event *ev, const struc
     else
         attempt_take_event(c, &event, m, out);
     if (c->state != from)
-        attempt_begin(c, &event, m, out);
+        attempt_begin_state(c, &event, m, out);
     if (event.watched && !attempt_wants_watch(c, &event))
         machine_act(out, MACHINE_ACT_UNWATCH)->node = ATTEMPT_CHILDREN;
     assert(c->state == from || attempt_may_move(from, c->state));

@@ -8,7 +8,7 @@
  *   outcome unknown: CREATING ──> SETTLING (barrier, list) ──> ADOPTING (read) ──> LISTING
  *   long queue, predecessor gone: WAITING ──> SUCCEEDING ── it was the head ──> PROVING
  *   the own node was watched before the head went, and silent: WAITING ──> CLAIMING
- *   a deadline lasts: the step that moves to CLAIMING goes on to HOLDING (attempt_begin())
+ *   a deadline lasts: the step that moves to CLAIMING goes on to HOLDING (attempt_begin_state())
  *   a try waits for the only one ahead, if that retains and so may yield: ATTEMPT_YIELD_MS
  *   before the grant, own node or session gone, or first for a session timeout without such a
  *     deadline: REENTERING, and when admitted CREATING
@@ -22,10 +22,12 @@
  *
  * The directory is the recipe's path, and the contenders' nodes are its children; the own node is
  * that of this attempt. The head of a queue is the contender that waits for no other. The
- * predecessor is the nearest of those ahead for which this contender waits. A hint is the head's
- * name in the directory's data (head_hint.h). A semaphore admits a contender if it and all before
- * it ask for no more permits than the limit. A contender is first in line if it is not admitted and
- * all before it are. A touch sets the data of a node to what they are, for the event of its watch.
+ * predecessor is the nearest of those ahead for which this contender waits. What is proved here is
+ * that the own node stands; until when the session lives is proofs.h's to say (.in_time). A hint is
+ * the head's name in the directory's data (head_hint.h). A semaphore admits a contender if it and
+ * all before it ask for no more permits than the limit. A contender is first in line if it is not
+ * admitted and all before it are. A touch sets the data of a node to what they are, for the event
+ * of its watch.
  */
 #ifndef RECIPES_ATTEMPT_H
 #define RECIPES_ATTEMPT_H
@@ -126,8 +128,9 @@ enum attempt_verdict {
 
 /* A holder has no watch on its own node at first. A short hold never needs one, and the event at
  * its end would wake the holder once more. So the watch is set when the hold has lasted this long.
- * Until then the holder learns later only of a deletion by a third party: no deadline covers that,
- * and fenced transactions are refused at once. */
+ * The price is that the holder learns of a deletion by a third party so much later. No deadline
+ * covers that, since the session goes on; the token does, and fenced transactions are refused at
+ * once. */
 #define ATTEMPT_OWN_WATCH_MS 20
 
 /* How long a try waits for the only contender ahead to yield, if its name says that it retains. A
@@ -135,7 +138,8 @@ enum attempt_verdict {
  * waits so once in an attempt. */
 #define ATTEMPT_YIELD_MS 50
 
-/* The pause before a holder tries again to set the watch on its own node, after a refusal. */
+/* The pause before a holder tries again to set the watch on its own node, after a refusal. If there
+ * is no room for the watch, the node is read, and the pause is a session timeout. */
 #define ATTEMPT_RETRY_MS 1000
 
 /* The pause before the attempt looks again for a node of its own, after a refusal. It doubles each
@@ -184,9 +188,10 @@ struct attempt {
     bool creating : 1;              /* the create is not answered yet */
     bool looking : 1;               /* ATTEMPT_EV_ASK_OTHERS is not answered yet */
     enum attempt_others others : 2; /* OTHERS_NONE: the children are watched */
-    bool watch_own : 1; /* the own node is watched even if the children are, for what is written
-                           there */
-    bool asked : 1;     /* a read of the own node has shown that it is asked to give way */
+    bool watch_own : 1;   /* the own node is watched even if the children are, for what is written
+                             there */
+    bool asked : 1;       /* a read of the own node has shown that it is asked to give way */
+    bool unwatchable : 1; /* the own node is read without a watch, since too much is watched */
     bool awaits : 1; /* it needs nothing but a deadline; the timer says how long it waits at most */
     /* of a semaphore: */
     bool counts : 1;    /* Curator's: every child is a permit, and .limit is set for good */

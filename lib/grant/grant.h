@@ -71,7 +71,7 @@ void grant_forget(zkl_grant *g);
 void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Counts at that path that the user gets the grant at now (CLOCK_BOOTTIME ns), after a wait of
- * wait_ns. */
+ * wait_ns. This is for statistics and probes: the grant is HELD since it was made. */
 void grant_began(zkl_grant *g, struct stats_path *at, int64_t wait_ns, int64_t now);
 
 /* Sets the numbers of the permits, before a user has the grant. */

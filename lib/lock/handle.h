@@ -4,12 +4,13 @@
  *
  * One lock passes through these objects, from the user to the server. The handle lives as long as
  * the user has it. It has a hold for each owner, until the owner's last unlock. A call to lock is
- * an operation (op.h), until that is decided. The operation has a contender (lib/contender), which
- * lives until the delete of its node is asked for; the attempt in the contender decides
- * (recipes/attempt.h). When the contender is first and the session's deadline lasts
- * (recipes/proofs.h), it gets a tenure, which the server knows, and the user is lent a grant
- * (lib/grant). A retained tenure has one grant after the other, one for each turn. "./dev walk
- * lock" shows all calls.
+ * an operation (op.h), until that is decided. The operation has a contender (lib/contender), or
+ * waits for one: the callers of a mutex contend one after the other (mutex.c). The contender enters
+ * when the admission of its path lets it (contender.c), and lives until the delete of its node is
+ * asked for; the attempt in the contender decides (recipes/attempt.h). When the contender is first
+ * and the session's deadline lasts (recipes/proofs.h), it gets a tenure, which the server knows,
+ * and the user is lent a grant (lib/grant). A retained tenure has one grant after the other, one
+ * for each turn. "./dev walk lock" shows all calls.
  *
  * Functions are called without the monitor and without handle.lock, unless they say otherwise. */
 #ifndef LIB_HANDLE_H

@@ -32,7 +32,8 @@ void op_queue_abort(struct op_queue *q, int code, const char *text);
 zkl_op *op_start(struct op_queue *q, struct contender_spec *spec, int64_t timeout_ms,
                  zkl_acquired_fn fn, void *data);
 
-/* ---- the same where more than one contender decides ---- */
+/* ---- the same in two steps: where callers wait before they contend, or more than one contender
+ * decides ---- */
 
 /* The functions of the object that decides an operation; context points to that object. */
 struct op_ops {
@@ -60,7 +61,7 @@ void op_assign(zkl_op *op, const struct op_ops *ops, void *context);
 void op_contend(zkl_op *op, const struct contender_spec *spec);
 
 /* Decides an operation, and takes over the reference to grant; NULL: it has failed, with error. op
- * is a zkl_op. */
+ * is a zkl_op: the function is a grant_decided. */
 void op_decide(void *op, zkl_grant *grant, const zkl_error *error);
 
 /* ---- for all operations ---- */

@@ -1,12 +1,13 @@
 /* The session as the runtime sees it. The monitor guards everything here, except what is set before
  * the session is published and never changed.
  *
- * The thread that has an event runs it: a caller's, the store's completion thread or the timer
- * thread takes the monitor, steps the recipe it concerns and does what the recipe asks, which never
- * blocks. Order of locks: that of all handles, a handle's, the monitor, the log's, the callback
- * queue's; the gate of store_zk_xid.c and libzookeeper's own are after the monitor. One of these
- * may be before it: libzookeeper's thread may hold the lock of its list of servers while our log
- * function takes the monitor. So nothing that takes that lock is called with the monitor held. */
+ * The thread that has an event runs it: a caller's, libzookeeper's completion thread, the timer
+ * thread, the store's connector or the callback thread takes the monitor, steps the recipe it
+ * concerns and does what the recipe asks, which never blocks. Order of locks: that of all handles,
+ * a handle's, the monitor, the log's, the callback queue's; the gate of store_zk_xid.c and
+ * libzookeeper's own are after the monitor. One of these may be before it: libzookeeper's thread
+ * may hold the lock of its list of servers while our log function takes the monitor. So nothing
+ * that takes that lock is called with the monitor held. */
 #ifndef LIB_CORE_H
 #define LIB_CORE_H
 

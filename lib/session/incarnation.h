@@ -1,6 +1,8 @@
 /* Session incarnations: one ZooKeeper session after another. During an outage, which is a time
  * without a connection, a line is written when it begins, more at pauses that grow, and one when it
- * ends, whatever libzookeeper does in between. The caller holds the monitor. */
+ * ends, whatever libzookeeper does in between. A session is hot, cool or cold by what its users
+ * need of it (enum proof_need). For some time after somebody has entered or left it is warm: then
+ * it is hot, even if nobody needs a deadline. The caller holds the monitor. */
 #ifndef LIB_INCARNATION_H
 #define LIB_INCARNATION_H
 
@@ -16,12 +18,11 @@ void incarnation_replace(zkl_session *s, enum loss why);
 /* Closes the present session, and begins none. */
 void incarnation_close(zkl_session *s);
 
-/* Called before a contender or a member enters, which does not yet count as busy: proves the
- * session from now on, or replaces it by one that is proved. */
+/* Called before a contender or a member enters, which does not yet count as busy: makes the session
+ * warm. If it is cold, it may be replaced by one that is proved by its creation. */
 void incarnation_warm(zkl_session *s);
 
-/* Called when a participant needs a deadline from now on: runs the chain of proofs, unless it runs
- * for that. */
+/* Called when a participant needs a deadline from now on: makes the session hot, unless it is. */
 void incarnation_heat(zkl_session *s);
 
 /* Called when a contender is gone: from now on the session stays warm for .warm_ns. */

@@ -15,7 +15,6 @@ struct request {
     enum proof_kind proves;
     void (*done)(struct request *r, const struct store_reply *reply);
     void *context; /* for done, which may not free it here */
-    uint32_t tag;
     /* private; small, since thousands may wait */
     bool parked;
     bool repeated; /* it was sent before, and that sending may still be done; done may read this */

@@ -170,7 +170,8 @@ bool store_zk_drop_stuck(const GArray *servers)
 
 /* ---- answers ---- */
 
-struct op {
+/* A request that libzookeeper was given. */
+struct sent {
     struct store *store;
     GList link;
     store_done done; /* NULL: answered by us already */
@@ -180,11 +181,11 @@ struct op {
     zoo_op_result_t *results; /* libzookeeper writes to them until it has answered */
 };
 
-static void store_zk_op_free(struct op *op)
+static void store_zk_sent_free(struct sent *sent)
 {
-    g_free(op->asked);
-    g_free(op->results);
-    g_free(op);
+    g_free(sent->asked);
+    g_free(sent->results);
+    g_free(sent);
 }
 
 /* Servers have these codes, and this libzookeeper may have no names for them. */
@@ -242,8 +243,8 @@ static void store_zk_session_event(struct store *store, zhandle_t *zh, int state
 /* Tells the asker *reply, with the result rc of libzookeeper. Takes the monitor. */
 static void store_zk_finish(const void *data, struct store_reply *reply, int rc)
 {
-    struct op *op = (struct op *)(uintptr_t)data;
-    struct store *store = op->store;
+    struct sent *sent = (struct sent *)(uintptr_t)data;
+    struct store *store = sent->store;
 
     reply->rc = store_zk_map_rc(rc);
     reply->why = rc == ZINVALIDACL           ? REFUSAL_ACL
@@ -253,13 +254,13 @@ static void store_zk_finish(const void *data, struct store_reply *reply, int rc)
     /* This server answers so on each connection, and then ends it. */
     if (rc == CODE_CREDENTIALS_DEMANDED && !store->over && !store->closing)
         store_zk_session_event(store, NULL, ZOO_AUTH_FAILED_STATE);
-    g_queue_unlink(&store->ops, &op->link);
-    if (op->done)
-        op->done(op->context, reply);
+    g_queue_unlink(&store->sent, &sent->link);
+    if (sent->done)
+        sent->done(sent->context, reply);
     if (store->closing)
         pthread_cond_signal(&store->wake);
     pthread_mutex_unlock(store->sink.monitor);
-    store_zk_op_free(op);
+    store_zk_sent_free(sent);
 }
 
 /* Answers all requests with STORE_GONE. libzookeeper may call their completions later. */
@@ -267,12 +268,12 @@ static void store_zk_fail_all(struct store *store)
 {
     const struct store_reply gone = {.rc = STORE_GONE};
 
-    for (GList *l = store->ops.head; l; l = l->next) {
-        struct op *op = l->data;
-        store_done done = op->done;
-        op->done = NULL;
+    for (GList *l = store->sent.head; l; l = l->next) {
+        struct sent *sent = l->data;
+        store_done done = sent->done;
+        sent->done = NULL;
         if (done)
-            done(op->context, &gone);
+            done(sent->context, &gone);
     }
 }
 
@@ -284,13 +285,13 @@ static void store_zk_note_zxid(struct store *store, int64_t zxid)
 
 static void store_zk_use_stat(const void *data, struct store_reply *reply, const struct Stat *stat)
 {
-    const struct op *op = data;
+    const struct sent *sent = data;
 
     if (!stat)
         return;
-    store_zk_note_zxid(op->store, stat->czxid);
-    store_zk_note_zxid(op->store, stat->mzxid);
-    store_zk_note_zxid(op->store, stat->pzxid);
+    store_zk_note_zxid(sent->store, stat->czxid);
+    store_zk_note_zxid(sent->store, stat->mzxid);
+    store_zk_note_zxid(sent->store, stat->pzxid);
     reply->czxid = (uint64_t)stat->czxid;
     reply->mzxid = (uint64_t)stat->mzxid;
     reply->pzxid = (uint64_t)stat->pzxid;
@@ -337,10 +338,10 @@ int store_zk_check_path(int rc, const char *path, const char *asked)
 
 static void store_zk_on_created(int rc, const char *path, const struct Stat *stat, const void *data)
 {
-    const struct op *op = data;
+    const struct sent *sent = data;
     struct store_reply reply = {.path = path};
 
-    rc = store_zk_check_path(rc, path, op->asked);
+    rc = store_zk_check_path(rc, path, sent->asked);
     if (rc == ZOK)
         store_zk_use_stat(data, &reply, stat);
     store_zk_finish(data, &reply, rc);
@@ -348,9 +349,9 @@ static void store_zk_on_created(int rc, const char *path, const struct Stat *sta
 
 static void store_zk_on_created_plain(int rc, const char *path, const void *data)
 {
-    const struct op *op = data;
+    const struct sent *sent = data;
 
-    rc = store_zk_check_path(rc, path, op->asked);
+    rc = store_zk_check_path(rc, path, sent->asked);
     store_zk_finish(data, &(struct store_reply){.path = path}, rc);
 }
 
@@ -403,10 +404,10 @@ static void store_zk_on_string(int rc, const char *value, const void *data)
  * of those before it 0. */
 static void store_zk_on_multi(int rc, const void *data)
 {
-    const struct op *op = data;
+    const struct sent *sent = data;
     struct store_reply reply = {.failed = 0};
 
-    while (rc != ZOK && reply.failed < op->count - 1 && op->results[reply.failed].err != rc)
+    while (rc != ZOK && reply.failed < sent->count - 1 && sent->results[reply.failed].err != rc)
         reply.failed++;
     store_zk_finish(data, &reply, rc);
 }
@@ -509,7 +510,8 @@ static void store_zk_event(zhandle_t *zh, int type, int state, const char *path,
 
 /* ---- requests ---- */
 
-static int store_zk_start_create(struct store *store, const struct store_request *r, struct op *op)
+static int store_zk_start_create(struct store *store, const struct store_request *r,
+                                 struct sent *sent)
 {
     int mode = r->mode == STORE_EPHEMERAL_SEQUENTIAL ? ZOO_EPHEMERAL_SEQUENTIAL
                : r->mode == STORE_EPHEMERAL          ? ZOO_EPHEMERAL
@@ -519,20 +521,21 @@ static int store_zk_start_create(struct store *store, const struct store_request
     if (r->mode == STORE_CONTAINER)
         mode = ZOO_CONTAINER;
 #endif
-    op->asked = g_strdup(r->path);
+    sent->asked = g_strdup(r->path);
     if (r->plain)
         return zoo_acreate(store->zh, r->path, r->data, r->length, &store->acl, mode,
-                           store_zk_on_created_plain, op);
+                           store_zk_on_created_plain, sent);
     return zoo_acreate2(store->zh, r->path, r->data, r->length, &store->acl, mode,
-                        store_zk_on_created, op);
+                        store_zk_on_created, sent);
 }
 
-static int store_zk_start_multi(struct store *store, const struct store_request *r, struct op *op)
+static int store_zk_start_multi(struct store *store, const struct store_request *r,
+                                struct sent *sent)
 {
     zoo_op_t *ops = g_new0(zoo_op_t, (gsize)r->count);
 
-    op->count = r->count;
-    op->results = g_new0(zoo_op_result_t, (gsize)r->count);
+    sent->count = r->count;
+    sent->results = g_new0(zoo_op_result_t, (gsize)r->count);
     for (int i = 0; i < r->count; i++) {
         const struct store_change *c = &r->changes[i];
         switch (c->kind) {
@@ -551,13 +554,14 @@ static int store_zk_start_multi(struct store *store, const struct store_request 
             break;
         }
     }
-    int rc = zoo_amulti(store->zh, r->count, ops, op->results, store_zk_on_multi, op);
+    int rc = zoo_amulti(store->zh, r->count, ops, sent->results, store_zk_on_multi, sent);
     g_free(ops);
     return rc;
 }
 
 /* Hands a request to libzookeeper. Returns libzookeeper's code. */
-static int store_zk_start_request(struct store *store, const struct store_request *r, struct op *op)
+static int store_zk_start_request(struct store *store, const struct store_request *r,
+                                  struct sent *sent)
 {
     const ZooWatcherType type = r->of_list ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
     /* The header asks for a pointer to the function pointer, the code wants the function. */
@@ -565,33 +569,34 @@ static int store_zk_start_request(struct store *store, const struct store_reques
 
     switch (r->kind) {
     case STORE_CREATE:
-        return store_zk_start_create(store, r, op);
+        return store_zk_start_create(store, r, sent);
     case STORE_DELETE:
-        return zoo_adelete(store->zh, r->path, -1, store_zk_on_void, op);
+        return zoo_adelete(store->zh, r->path, -1, store_zk_on_void, sent);
     case STORE_GET:
-        return r->watch ? zoo_awget(store->zh, r->path, store_zk_event, store, store_zk_on_data, op)
-                        : zoo_aget(store->zh, r->path, 0, store_zk_on_data, op);
+        return r->watch
+                   ? zoo_awget(store->zh, r->path, store_zk_event, store, store_zk_on_data, sent)
+                   : zoo_aget(store->zh, r->path, 0, store_zk_on_data, sent);
     case STORE_LIST:
         return r->watch ? zoo_awget_children2(store->zh, r->path, store_zk_event, store,
-                                              store_zk_on_names, op)
-                        : zoo_aget_children2(store->zh, r->path, 0, store_zk_on_names, op);
+                                              store_zk_on_names, sent)
+                        : zoo_aget_children2(store->zh, r->path, 0, store_zk_on_names, sent);
     case STORE_SYNC:
-        return zoo_async(store->zh, r->path, store_zk_on_string, op);
+        return zoo_async(store->zh, r->path, store_zk_on_string, sent);
     case STORE_SET:
-        return zoo_aset(store->zh, r->path, r->data, r->length, r->version, store_zk_on_stat, op);
+        return zoo_aset(store->zh, r->path, r->data, r->length, r->version, store_zk_on_stat, sent);
     case STORE_UNWATCH:
         /* Removes all watches of the path, on the server too. If the handle was lent, it removes
          * ours alone, since the borrower may have one. The server then keeps its watch until that
          * fires or the connection ends. */
         return store->lent ? zoo_aremove_watches(store->zh, r->path, type, store_zk_event, store, 0,
-                                                 removed, op)
-                           : zoo_aremove_all_watches(store->zh, r->path, type, 0, removed, op);
+                                                 removed, sent)
+                           : zoo_aremove_all_watches(store->zh, r->path, type, 0, removed, sent);
     case STORE_MULTI:
-        return store_zk_start_multi(store, r, op);
+        return store_zk_start_multi(store, r, sent);
     case STORE_STAT:
         return r->watch
-                   ? zoo_awexists(store->zh, r->path, store_zk_event, store, store_zk_on_stat, op)
-                   : zoo_aexists(store->zh, r->path, 0, store_zk_on_stat, op);
+                   ? zoo_awexists(store->zh, r->path, store_zk_event, store, store_zk_on_stat, sent)
+                   : zoo_aexists(store->zh, r->path, 0, store_zk_on_stat, sent);
     }
     return ZBADARGUMENTS;
 }
@@ -602,26 +607,26 @@ static int store_zk_start_request(struct store *store, const struct store_reques
 static bool store_zk_submit(struct store *store, const struct store_request *request,
                             store_done done, void *context)
 {
-    struct op *op;
+    struct sent *sent;
 
     if (!store->zh || store->over)
         return false;
     if (request->kind == STORE_MULTI && zoo_state(store->zh) != ZOO_CONNECTED_STATE)
         return false;
-    op = g_new0(struct op, 1);
-    op->store = store;
-    op->link.data = op;
-    op->done = done;
-    op->context = context;
-    /* The completion unlinks op. It waits for the monitor, which the caller holds. */
-    g_queue_push_tail_link(&store->ops, &op->link);
+    sent = g_new0(struct sent, 1);
+    sent->store = store;
+    sent->link.data = sent;
+    sent->done = done;
+    sent->context = context;
+    /* The completion unlinks sent. It waits for the monitor, which the caller holds. */
+    g_queue_push_tail_link(&store->sent, &sent->link);
     xid_enter();
-    int rc = store_zk_start_request(store, request, op);
+    int rc = store_zk_start_request(store, request, sent);
     xid_leave();
     if (rc == ZOK)
         return true;
-    g_queue_unlink(&store->ops, &op->link);
-    store_zk_op_free(op);
+    g_queue_unlink(&store->sent, &sent->link);
+    store_zk_sent_free(sent);
     const struct store_reply reply = {.rc = store_zk_map_rc(rc)};
     if (reply.rc == STORE_UNKNOWN)
         return false;
@@ -1127,9 +1132,9 @@ static zhandle_t *store_zk_init(struct store *store, const char *hosts, watcher_
 /* Called when libzookeeper can call no more. */
 static void store_zk_free(struct store *store)
 {
-    for (GList *l = store->ops.head, *next; l; l = next) {
+    for (GList *l = store->sent.head, *next; l; l = next) {
         next = l->next;
-        store_zk_op_free(l->data);
+        store_zk_sent_free(l->data);
     }
     store_zk_end_log(store);
     g_free(store->resolved);
@@ -1322,7 +1327,7 @@ static void *store_zk_run_connector(void *data)
      * unread that resets the connection, and the server may never see the request to close the
      * session. So the answers under way are awaited before. */
     const struct timespec until = clock_after_ms(DRAIN_MS);
-    while (zh && !g_queue_is_empty(&store->ops) && zoo_state(zh) == ZOO_CONNECTED_STATE &&
+    while (zh && !g_queue_is_empty(&store->sent) && zoo_state(zh) == ZOO_CONNECTED_STATE &&
            store_zk_wait(store, &until))
         continue;
     pthread_mutex_unlock(monitor);

@@ -49,7 +49,7 @@ struct store {
     unsigned borrowed;     /* how many users of zh have not given it back */
     bool lent;             /* zh was borrowed once: the borrower may have left watches */
     pthread_cond_t wake;
-    GQueue ops; /* of struct op: those that libzookeeper has not answered */
+    GQueue sent; /* of struct sent: requests that libzookeeper has not answered */
 };
 
 /* Waits on the store's condition. Returns false when the time is over. The caller holds the

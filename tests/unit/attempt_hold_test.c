@@ -70,7 +70,7 @@ TEST_CASE(ends_when_the_node_has_gone)
 /* That it cannot be watched is no reason to end a hold, but one to try again. */
 TEST_CASE(own_watch_refused)
 {
-    static const char *const answers[] = {"read refused", "read limit", "read bad"};
+    static const char *const answers[] = {"read refused", "read bad"};
     for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
         play_reach(ST_HOLDING);
         SAY("timer");
@@ -79,6 +79,28 @@ TEST_CASE(own_watch_refused)
         STEP("timer", ST_HOLDING, "read");
         STEP("release", ST_DONE, "delete");
     }
+}
+
+/* The session watches too much. The node is read without a watch, once in a session timeout, so the
+ * holder learns even then of its end, and that it is asked to give way. */
+TEST_CASE(no_room_for_the_own_watch)
+{
+    play_reach(ST_HOLDING);
+    SAY("timer");
+    STEP("read limit", ST_HOLDING, "prove");
+    STEP("read 7 asked", ST_HOLDING, "arm, asked");
+    CHECK_INT(play_armed_ms(0), PLAY_TIMEOUT_MS);
+    CHECK(!play.c.own_watched);
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read limit", ST_HOLDING, "prove");
+    STEP("read refused", ST_HOLDING, "arm");
+    CHECK_INT(play_armed_ms(0), ATTEMPT_RETRY_MS);
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read 7", ST_HOLDING, ""); /* there is room again */
+    CHECK(play.c.own_watched);
+    STEP("own changed", ST_HOLDING, "read");
+    STEP("read limit", ST_HOLDING, "prove");
+    STEP("read nonode", ST_DONE, "lose deleted");
 }
 
 TEST_CASE(tokens_are_those_of_the_node)
