@@ -37,13 +37,14 @@ typedef void (*zkl_call_fn)(struct _zhandle *zh, void *data);
 /* Calls fn(zh, data) in this thread, and returns when fn has returned. During the call no lock of
  * the library is held, and cancellation of the thread is disabled.
  *
- * fn must return, or throw a C++ exception. It must not close or keep the handle, set the handle's
- * watcher, context or servers, or add credentials. What fn does below a lock's path counts as done
- * by a third party. libzookeeper calls functions that fn registers with the handle on its own
- * thread; no function of zkl that blocks may be called there. Synchronous calls of the handle have
- * no timeout: zkl_session_close() waits for fn for up to 5 s, and the session and its nodes end
- * when fn has returned. The library does not end the ZooKeeper session by itself while fn runs.
- * What fn leaves there, an ephemeral node or a watch, needs zkl_session_keep() for that.
+ * fn must return, end its thread, or throw a C++ exception. It must not close or keep the handle,
+ * set the handle's watcher, context or servers, or add credentials. What fn does below a lock's
+ * path counts as done by a third party. libzookeeper calls functions that fn registers with the
+ * handle on its own thread; no function of zkl that blocks may be called there. Synchronous calls
+ * of the handle have no timeout: zkl_session_close() waits for fn for up to 5 s, and the session
+ * and its nodes end when fn has returned. The library does not end the ZooKeeper session by itself
+ * while fn runs. What fn leaves there, an ephemeral node or a watch, needs zkl_session_keep() for
+ * that.
  *
  * Returns 0 if fn was called; or
  *   ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH: there is no handle at present, for that reason, and fn

@@ -12,12 +12,13 @@ enum {
     ZKL_ENOMEM = -2,    /* the system refused a thread or a descriptor */
     ZKL_ETIMEDOUT = -3, /* the time limit passed: the lock was not acquired, or no answer came */
     ZKL_EBUSY = -4,     /* another contender is first, and timeout_ms is 0; the election's handle
-                           is already campaigning; the member is already in its barrier; another
-                           session has the member's id; or other clients wrote the counter
+                           is already campaigning or leading; the member is already in its barrier,
+                           or busy; another member has the id; or other clients wrote the counter
                            first, 1,000 times */
-    ZKL_ECANCELED = -5, /* zkl_op_cancel() or zkl_election_resign() ended the acquisition */
-    ZKL_EPERM = -6,     /* the caller does not hold this lock, does not lead, is not inside, or
-                           has left */
+    ZKL_ECANCELED = -5, /* zkl_op_cancel(), zkl_op_free() or zkl_election_resign() ended the
+                           acquisition */
+    ZKL_EPERM = -6,     /* the caller does not hold this lock, does not lead, is not inside, has
+                           left, or does not keep the session; or the grant was released */
     ZKL_ELOST = -7,     /* the grant was lost */
     ZKL_ECLOSED = -8,   /* the session was closed, or the handle freed */
     ZKL_EDEADLK = -9,   /* the call would block inside a callback, or wait for its own caller */
@@ -26,13 +27,14 @@ enum {
     ZKL_EUNREACHABLE = -12, /* no server answers */
     ZKL_EACCES = -13,       /* the server refused for lack of permission */
     ZKL_EAUTH = -14,        /* the server refused the credentials, or demands some */
-    ZKL_EPATH = -15,        /* the path is below an ephemeral node, which cannot have children */
+    ZKL_EPATH = -15,        /* the path is, or is below, an ephemeral node, which cannot have
+                               children */
     ZKL_EOVERFLOW = -16,    /* the sequence numbers of the directory are used up, or a number
                                does not fit its counter */
     ZKL_ELIMIT = -17,       /* a limit is exceeded: permits, watched paths, ephemeral nodes,
                                transactions of a grant, or data in one of them */
-    ZKL_ENOENT = -18,       /* the node or part does not exist, nobody holds or leads, or the
-                               semaphore has no limit */
+    ZKL_ENOENT = -18,       /* the node or part does not exist, nobody holds or leads, the
+                               semaphore has no limit, or no run is recorded */
     ZKL_ERANGE = -19,       /* the buffer is too small */
     ZKL_EPROTO = -20,       /* the server gave an answer that no ZooKeeper should give */
     ZKL_EEXIST = -21,       /* the node exists already; or the work of a zkl_once is done for now */

@@ -93,8 +93,8 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  * Returns 0; or
  *   ZKL_EBUSY: timeout_ms is 0, and another contender, or another caller of m, is first. If only
  *     one contender is ahead and its handle retains the lock, the call waits up to 50 ms for that
- *     handle to yield. If the lock is idle, the call then acquires it; if the lock is in use, the
- *     call fails after 50 ms;
+ *     handle to yield. If the lock is idle, the call then acquires it; if the lock stays in use,
+ *     the call fails after 50 ms;
  *   ZKL_ETIMEDOUT: the lock was not acquired within timeout_ms;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
  *     without an answer, or a proof of the session);

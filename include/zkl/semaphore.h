@@ -68,7 +68,7 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  * number of the grant while the grant is owned. A number becomes free only when its holder releases
  * it, or when no server can still consider the holder's session alive, which is after the deadline
  * of the grant. Other contenders read the numbers in the data of the grant's node. If another
- * program overwrites that data, later contenders get no numbers before this grant ends.
+ * program overwrites that data, later contenders may get no numbers before this grant ends.
  * zkl_queue_revoke() keeps the numbers.
  *
  * In Curator's layout each permit is a node of its own in path/leases. The grant has a token for

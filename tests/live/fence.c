@@ -535,6 +535,39 @@ TEST_CASE(canceled_in_a_call)
     fault_end();
 }
 
+static void end_thread_in_a_call(zhandle_t *zh, void *data)
+{
+    (void)data;
+    CHECK_INT(zoo_exists(zh, "/", 0, NULL), ZOK);
+    pthread_exit(NULL);
+}
+
+static void *call_and_end(void *session)
+{
+    zkl_session_call(session, end_thread_in_a_call, NULL);
+    CHECK(false);
+    return session;
+}
+
+/* Likewise. */
+TEST_CASE(thread_ends_in_a_call)
+{
+    struct acquisition a;
+    pthread_t caller;
+    void *result;
+
+    fault_begin();
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
+    acquisition_queue(&a, fault_mutex(s), 1);
+    REQUIRE(pthread_create(&caller, NULL, call_and_end, s) == 0);
+    pthread_join(caller, &result);
+    CHECK(!result);
+    fault_close(s);
+    EVENTUALLY(fault_children() == 0);
+    acquisition_end(&a);
+    fault_end();
+}
+
 struct own_watch {
     const char *node;
     atomic_int gone;
