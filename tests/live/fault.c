@@ -28,7 +28,7 @@ bool fault_raw_open(void)
 
 int fault_start(void)
 {
-    const struct zk_server_options options = {.tick_ms = FAULT_TICK_MS};
+    const struct zk_server_options options = {.tick_ms = FAULT_TICK_MS, .jvm = live_jvm};
 
     if (!server_or_skip())
         return 0;

@@ -161,9 +161,11 @@ void live_mutex_free(zkl_mutex *m)
 
 /* ---- begin and end ---- */
 
+const char *const live_jvm[] = {"-Dznode.container.checkIntervalMs=86400000", NULL};
+
 static void start_server(struct live *t)
 {
-    server = zk_server_start(NULL);
+    server = zk_server_start(&(struct zk_server_options){.jvm = live_jvm});
     REQUIRE(server != NULL);
     t->connect = zk_server_connect(server);
     t->port = zk_server_port(server, 0);

@@ -39,6 +39,10 @@ void live_end(struct live *t);
 
 void live_shutdown(void);
 
+/* Options of java for servers that leave empty containers alone: others are gone before an
+ * emptiness is read, and with them who may do what there. */
+extern const char *const live_jvm[];
+
 /* live --counter-worker ARGUMENTS, and so on: processes of the suites counter, thread_refused and
  * xid. */
 int counter_worker(int argc, char **argv);

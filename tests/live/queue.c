@@ -275,15 +275,6 @@ static void begin(struct bell *b, zkl_session *s, const char *path)
     REQUIRE(zkl_queue_watch(&b->watch, s, path, ring, b) == 0);
 }
 
-/* Makes the directory. A server removes one that zkl has made as soon as it looks and nobody is in
- * it, so an emptiness of that one may be over before it is read. */
-static void make_directory(struct live *t, struct bell *b, zkl_session *s)
-{
-    raw_create(t->admin, t->path, NULL, -1, 0, NULL);
-    REQUIRE(raw_create(t->admin, t->lock, NULL, -1, 0, NULL) == ZOK);
-    await_count(b, s, t->lock, 0);
-}
-
 /* From a path that is not there, over holders and waiters, to one that is gone again. */
 TEST_CASE(watched_changes)
 {
@@ -293,7 +284,6 @@ TEST_CASE(watched_changes)
     begin(&b, live_open(t, t->connect, NULL), t->lock);
     await_count(&b, t->session, t->lock, -1);
     for (int round = 0; round < 3; round++) {
-        make_directory(t, &b, t->session);
         REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
         await_count(&b, t->session, t->lock, 1);
         struct locker *l = locker_queue(t, n, t->lock, 2);
@@ -319,7 +309,6 @@ TEST_CASE(watched_across_connections)
     zkl_mutex *m = live_mutex(t->session, t->lock);
     begin(&b, s, t->lock);
     await_count(&b, s, t->lock, -1);
-    make_directory(t, &b, s);
     proxy_cut(p);
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
     proxy_heal(p);
