@@ -133,9 +133,10 @@ typedef enum zkl_election_event {
                                   priority, or by a request as for zkl_grant_on_revoke(), which
                                   needs no option. When ready, call zkl_election_yield(). Comes at
                                   most once a term */
-    ZKL_ELECTION_LOST = 5,     /* the term was lost: stop at once. When this call has returned, the
-                                     node is deleted, if it still exists, and the next campaign
-                                     begins */
+    ZKL_ELECTION_LOST = 5,     /* the term was lost: stop at once. The node, if it still exists, is
+                                  deleted when this call has returned, but one session timeout
+                                  after the loss at the latest. When this call has returned, the
+                                  next campaign begins */
     ZKL_ELECTION_RESIGNED = 6, /* the term was ended by resign, yield or a transaction */
     ZKL_ELECTION_FAILED = 7,   /* a campaign failed with err; the next one begins after a pause */
     ZKL_ELECTION_STOPPED = 8   /* the last event. err is the reason. NULL: the election was asked

@@ -38,10 +38,11 @@ ZKL_API void zkl_multilock_free(zkl_multilock *l);
  * together.
  *
  * The grant covers all paths. It is LOST as soon as the node at one path is lost. The other nodes
- * are deleted after the callbacks of the grant have returned. zkl_grant_part() stores the token
- * and the node of each path. zkl_grant_token(), zkl_grant_fence() and zkl_grant_node() give those
- * of the first element of paths. zkl_grant_multi() is refused unless all nodes exist.
- * zkl_grant_on_wanted() reports a contender at any path.
+ * are deleted when the callbacks of the grant have returned, but one session timeout after the loss
+ * at the latest. zkl_grant_part() stores the token and the node of each path. zkl_grant_token(),
+ * zkl_grant_fence() and zkl_grant_node() give those of the first element of paths.
+ * zkl_grant_multi() is refused unless all nodes exist. zkl_grant_on_wanted() reports a contender at
+ * any path.
  *
  * A resource belongs to one of the paths, and its writes get the token of that path's part: it
  * rises from one holder of that path to the next, be that a mutex or a lock at other paths, too.

@@ -84,8 +84,9 @@ typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
  *   what answered after a lost connection is not ZooKeeper;
  *   a lock is asked for after more than 60 s in which nobody used the session, and a new one can
  *     be proved sooner;
- *   a node of the library may stand that goes with the ZooKeeper session only: a permission is
- *     missing, a request of a member that leaves may come late, or the servers' data had gone back.
+ *   a node that the library has deleted, or may not delete, goes with the ZooKeeper session only: a
+ *     permission is missing; or the servers' data had gone back, and they accept the session again;
+ *     or a member has left, and a request of it may still be done (zkl_member_leave()).
  *
  * For the last two reasons the library ends a ZooKeeper session only while nobody uses it, and for
  * the last but one only while nobody waits for a lock in it, too. It is

@@ -27,10 +27,10 @@ typedef enum zkl_shards_event {
                                called. Told once for each grant. LOST may follow, if the
                                grant is lost before it is released */
     ZKL_SHARDS_LOST = 3,    /* the grant was lost: stop at once, and release the grant. Until then
-                               this program does not get the shard again. When this call has
-                               returned, the node is deleted if it still exists, at the latest one
-                               session timeout later. Not told of a grant that was released
-                               before */
+                               this program does not get the shard again. The node, if it still
+                               exists, is deleted when this call has returned, but one session
+                               timeout after the loss at the latest. Not told of a grant that was
+                               released before */
     ZKL_SHARDS_FAILED = 4,  /* news->err is in the way: of the program as a member, or of the lock
                                of one shard. The library tries again after a pause of 1 s, which
                                doubles up to 30 s. ZKL_EBUSY: another session has the id; the

@@ -8,8 +8,9 @@
   alerts.py day RULES FILE                     the same for 24 hours of the healthy scenarios
 
 A recorded scenario goes on for 20 minutes as its last quarter was: counters and times rise on as they rose there, and what
-stood still stands still. tests/cli/alerts.series was recorded in 240 s ("stuck shard" in 100 s): the first five scenarios at an
+stood still stands still. tests/cli/alerts.series was recorded in 240 s ("stuck shard" in 100 s): the first six scenarios at an
 ensemble of three servers, where less time is left, the others at a single one (zkl-server [--nodes 3] -- alerts.py ...).
+"now and then" needs the package for Python: PYTHONPATH and ZKL_LIBRARY say where it is.
 """
 
 import os
@@ -32,6 +33,19 @@ BUILD = os.environ.get("top_builddir", ".")
 DAEMON = os.path.join(BUILD, "examples/metrics")
 GATE = os.path.join(BUILD, "tests/cli/gate")
 SLEEP = ["sleep", "1000"]
+NOW_AND_THEN = """
+import os, sys, time, zkl
+with zkl.Session(sys.argv[1]) as session:
+    mutex = zkl.Mutex(session, "/jobs/seldom")
+    while True:
+        with mutex:
+            pass
+        for _ in range(36):
+            with open(sys.argv[2] + ".new", "w", encoding="utf-8") as file:
+                file.write(session.prometheus(path="/jobs/seldom"))
+            os.rename(file.name, sys.argv[2])
+            time.sleep(2)
+"""
 
 
 class Fleet:
@@ -139,6 +153,13 @@ def handed(f):
     f.begin("new", "elect", "/services/web", "b")
     yield 60
     f.end("old")
+
+
+def seldom(f):
+    """A daemon that locks once in 72 s: by then its session has no deadline any more, and another one is proved sooner."""
+    file = os.path.join(f.folder, f.name + ".a.prom")
+    f.processes["a"] = subprocess.Popen([sys.executable, "-c", NOW_AND_THEN, f.connect, file], stdin=subprocess.DEVNULL)
+    yield 5
 
 
 def killed(f):
@@ -286,6 +307,7 @@ SCENARIOS = {  # what happens, and which alerts come of it
     "healthy at 30 s": (healthy(30), []),
     "jobs in turn": (jobs, []),
     "handed over": (handed, []),
+    "now and then": (seldom, []),
     "cut for 5 s of 30": (blip, []),
     "ended": (ended, []),
     "killed": (killed, [KILLED]),

@@ -152,6 +152,7 @@ a killed host as a holder|stuck shard|s/\(\.\*\?\)\(\/shards\/\[0-9\]\+\)\?/(.*)
 a wait that is never long|stuck|s/\) > 3\f/) > 3000\f/
 a standby that waits|healthy at 10 s|s/\{path=~[^}]*\}//
 a job of a week|hung job|s/> 4 \* 3600/> 168 * 3600/
+a session that nobody used|now and then|s/\f *and increase\(zkl_disconnections_total[^\f]*//
 a hundred sessions|restless|s/(zkl_sessions_total\[1h\]\) >) 3/\1 100/
 any end as a refusal|ended|s/zkl_exit_status == 77/zkl_exit_status == 0/
 a shard that is not paused for long|paused|s/for: 5m\f/for: 50m\f/g

@@ -135,6 +135,7 @@ TEST_CASE(nobody_there)
     zkl_session_claim claim;
     CHECK_INT(zkl_session_get_claim(s, &claim), ZKL_EUNREACHABLE);
     CHECK_INT(zkl_session_end(dead, NULL, &some, 300), ZKL_EUNREACHABLE);
+    CHECK_INT(zkl_session_end(dead, NULL, &some, -1), ZKL_EUNREACHABLE); /* is 0 */
     CHECK_INT(zkl_session_end("no-such-host.invalid", NULL, &some, 3000), ZKL_EHOST);
     CHECK_ERROR(ZKL_EHOST, "no-such-host");
     g_free(dead);
