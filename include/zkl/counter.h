@@ -38,7 +38,7 @@ ZKL_API void zkl_counter_free(zkl_counter *c);
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
  *   ZKL_EAUTH: the server refused the session's credentials;
  *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_EINVAL: c or a required output is NULL;
+ *   ZKL_EINVAL: c or a required output is NULL, or fence is not allowed;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  *
  * The functions that write also return
@@ -55,13 +55,13 @@ ZKL_API void zkl_counter_free(zkl_counter *c);
  *
  * These functions never write twice. Each write names the version of the node that was read before
  * it, and is tried again only where it cannot be applied twice. A missing node is created as a
- * persistent node with the number 0, and then written, unless that is refused because of the
- * number. Missing parents become containers.
+ * persistent node. Without a fence, or if a parent is missing, it has the number 0 first, and is
+ * then written, unless that is refused because of the number. Missing parents become containers.
  *
- * fence may be NULL. Otherwise it is a grant of the counter's own session, and the number is
- * written only while the grant's node exists, as by zkl_grant_multi(). That also finds out what
- * happened if the connection breaks. Functions with a fence also return
- *   ZKL_ELOST, ZKL_EPERM: the grant was lost or released.
+ * fence may be NULL. Otherwise it is a grant of the counter's own session, but not of a membership,
+ * and the number is written only while the grant's node exists, as by zkl_grant_multi(). That also
+ * finds out what happened if the connection breaks. Functions with a fence also return ZKL_ELOST,
+ * ZKL_EPERM: the grant was lost or released.
  */
 
 /* Stores the number in *ret; 0 if the node does not exist. The server first catches up with the

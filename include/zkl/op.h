@@ -35,7 +35,7 @@ typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
  * The function gives the result once.
  *
  * Returns 0; or
- *   ZKL_ECANCELED: zkl_op_cancel() was called before, or op was freed during the wait;
+ *   ZKL_ECANCELED: zkl_op_cancel() was called before or during the wait, or op was freed during it;
  *   ZKL_EINVAL: op or ret is NULL; a function gets the result; the result was given before; or
  *     another thread waits;
  *   ZKL_EDEADLK: called inside a callback, and the acquisition is not decided;

@@ -114,8 +114,8 @@ ZKL_API void zkl_queue_free(zkl_queue *q);
  * contenders may have been asked.
  *
  * Returns 0; or
- *   ZKL_ENOENT: no contender holds, node is no contender's, or those to be asked have left during
- *     the call;
+ *   ZKL_ENOENT: path does not exist, no contender holds, node is no contender's, or those to be
+ *     asked have left during the call;
  *   ZKL_EACCES: the server refused permission to read path or to write a contender's node;
  *   the other codes of zkl_queue_read(). */
 ZKL_API int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, const char *node,

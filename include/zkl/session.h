@@ -102,10 +102,10 @@ typedef enum zkl_session_event {
     ZKL_SESSION_CLOSED = 5     /* zkl_session_close() was called; the last event */
 } zkl_session_event;
 
-/* Why a session has no connection, as far as the library has found out. It asks the servers on
- * connections of its own: when the session is opened, after 0.3 s, and then four times in a session
- * timeout. If several servers answer, the most telling answer counts. Later versions may append
- * reasons. */
+/* Why a session has no connection, as far as the library has found out. While there is none, it
+ * asks the servers on connections of its own: 0.3 s after the session was opened, and then four
+ * times in a session timeout. If several servers answer, the most telling answer counts. Later
+ * versions may append reasons. */
 typedef enum zkl_outage {
     ZKL_OUTAGE_NONE = 0,         /* there is a connection */
     ZKL_OUTAGE_UNKNOWN = 1,      /* the reason is not known, or not known yet */
