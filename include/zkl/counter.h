@@ -60,8 +60,8 @@ ZKL_API void zkl_counter_free(zkl_counter *c);
  *
  * fence may be NULL. Otherwise it is a grant of the counter's own session, but not of a membership,
  * and the number is written only while the grant's node exists, as by zkl_grant_multi(). That also
- * finds out what happened if the connection breaks. Functions with a fence also return ZKL_ELOST,
- * ZKL_EPERM: the grant was lost or released.
+ * finds out what happened if the connection breaks. Functions with a fence also return
+ *   ZKL_ELOST, ZKL_EPERM: the grant was lost or released.
  */
 
 /* Stores the number in *ret; 0 if the node does not exist. The server first catches up with the
