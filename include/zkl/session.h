@@ -147,7 +147,7 @@ typedef struct zkl_credential {
  * member that the library does not know is not 0. So is reserved, where there is one: a later
  * version may give it a name and a meaning.
  *
- * If log is NULL, warnings and errors go to stderr. A thread of the library writes them, so no
+ * If log is NULL, the lines go to stderr. A thread of the library writes them, so no
  * other thread waits for the reader; only zkl_session_close() and exit() do, for 0.5 s at most.
  * While stderr accepts no data, lines beyond 64 KiB are dropped, and their number is written later.
  * A line is dropped, too, where descriptor 2 is a connection of the Internet: it has been closed,
