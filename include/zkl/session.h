@@ -129,7 +129,7 @@ typedef enum zkl_outage {
 } zkl_outage;
 
 /* Called on a library thread, in the order of events. id is the id of the ZooKeeper session
- * concerned, or 0 if there was none yet. */
+ * concerned, or 0 if there is none. */
 typedef void (*zkl_session_fn)(zkl_session *s, zkl_session_event event, int64_t id, void *data);
 
 /* Credentials for the servers. */
@@ -327,8 +327,8 @@ ZKL_API int zkl_session_set_servers(zkl_session *s, const char *connect);
  *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_session_keep(zkl_session *s, int keep);
 
-/* Returns the id of the present ZooKeeper session. Returns 0 before the first one, in a forked
- * child and for NULL. */
+/* Returns the id of the present ZooKeeper session. Returns 0 while there is none, as before the
+ * first one and between two; in a forked child; and for NULL. */
 ZKL_API int64_t zkl_session_id(zkl_session *s);
 
 /* The id of a ZooKeeper session, and the password with which any process can take it up. It is for
