@@ -47,7 +47,7 @@ typedef struct zkl_log_record {
  *     enableEagerACLCheck refuse to set it;
  *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
  * The events of a lock, a queue or a member:
- *   lost: a grant was lost, but not by zkl_session_close();
+ *   lost: a grant was lost, but not that of a membership, and not by zkl_session_close();
  *   not-owned: zkl_grant_release() was ignored: the grant is lent, or was released before, and
  *     somebody else has it still (ZKL_LOG_ERROR);
  *   thread-ended: a thread ended that held a lock, which was released;
@@ -55,7 +55,7 @@ typedef struct zkl_log_record {
  *     (ZKL_LOG_ERROR);
  *   set-refused: a permission is missing, and the next in line of a semaphore waits until the
  *     node is gone;
- *   watch-failed: a watch of a directory pauses;
+ *   watch-failed: a watch of a directory or a counter pauses;
  *   incompatible-node: the directory has a child of another recipe;
  *   foreign-node: the directory has a child that is no contender (ZKL_LOG_INFO);
  *   numbers-end: the sequence numbers of the directory are running out.
