@@ -82,8 +82,8 @@ typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
  *   it expired, or another process ended it (zkl_session_end());
  *   the servers' data has gone back, and they no longer accept it;
  *   what answered after a lost connection is not ZooKeeper;
- *   a lock is asked for after more than 60 s in which nobody used the session, and a new one can
- *     be proved sooner;
+ *   a lock is asked for, or a group or a double barrier is entered, after more than 60 s in which
+ *     nobody used the session, and a new one can be proved sooner;
  *   a node of the library may stand that goes with the ZooKeeper session only: a permission is
  *     missing, a request of a member that leaves may come late, or the servers' data had gone back.
  *
