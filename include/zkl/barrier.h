@@ -24,10 +24,11 @@ typedef struct zkl_barrier_options {
         sizeof(zkl_barrier_options), NULL, ZKL_PARENTS_CONTAINER, 0                                \
     }
 
-/* Every function below that has a timeout_ms blocks for timeout_ms at most; 0 means one session
- * timeout. Each of them goes on after a lost connection. If the answer to a change was lost with
- * it, zkl_barrier_set() and zkl_barrier_remove() take 22 s more, which a timeout_ms of 0 does not
- * limit. Each returns 0; or
+/* The functions below that have a timeout_ms block for timeout_ms at most; 0 means one session
+ * timeout. A member of a double barrier whose time has passed leaves first, which takes one session
+ * timeout more at most. Each of them goes on after a lost connection. If the answer to a change was
+ * lost with it, zkl_barrier_set() and zkl_barrier_remove() take 22 s more, which a timeout_ms of 0
+ * does not limit. Each returns 0; or
  *   ZKL_EACCES, ZKL_EPROTO: the server refused a request;
  *   ZKL_ETIMEDOUT: the time passed while there was a connection; a change may have been made;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
@@ -141,8 +142,8 @@ ZKL_API int zkl_double_barrier_enter_async(zkl_double_barrier *b, int64_t timeou
                                            zkl_done_fn fn, void *data);
 
 /* Leaves, and waits until all members that entered with this member have left. After every result
- * except ZKL_EPERM and ZKL_EBUSY this member has left. Its node is deleted as
- * zkl_double_barrier_enter() says.
+ * except ZKL_EPERM, ZKL_EBUSY, ZKL_EDEADLK, ZKL_EINVAL and ZKL_ECHILD this member has left. Its
+ * node is deleted as zkl_double_barrier_enter() says.
  *
  * Also returns
  *   ZKL_ELOST: the session has expired since the member entered, and its node is gone. Other

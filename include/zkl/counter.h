@@ -38,7 +38,7 @@ ZKL_API void zkl_counter_free(zkl_counter *c);
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
  *   ZKL_EAUTH: the server refused the session's credentials;
  *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_EINVAL: c or a required output is NULL;
+ *   ZKL_EINVAL: c or a required output is NULL, or fence is not allowed;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  *
  * The functions that write also return
@@ -51,16 +51,17 @@ ZKL_API void zkl_counter_free(zkl_counter *c);
  *     ended before the answer came. Or, without a fence, somebody deleted the node and made it anew
  *     between the read and the write: zkl_counter_add() and zkl_counter_compare_and_set() have
  *     written the number that was due in the former node.
- * After every result except 0 and ZKL_EUNKNOWN, nothing was written and nothing will be written.
+ * After every result except 0 and ZKL_EUNKNOWN, the number was not written and will not be. A
+ * missing node may get the number 0 all the same.
  *
  * These functions never write twice. Each write names the version of the node that was read before
  * it, and is tried again only where it cannot be applied twice. A missing node is created as a
- * persistent node with the number 0, and then written, unless that is refused because of the
- * number. Missing parents become containers.
+ * persistent node. Without a fence, or if a parent is missing, it has the number 0 first, and is
+ * then written, unless that is refused because of the number. Missing parents become containers.
  *
- * fence may be NULL. Otherwise it is a grant of the counter's own session, and the number is
- * written only while the grant's node exists, as by zkl_grant_multi(). That also finds out what
- * happened if the connection breaks. Functions with a fence also return
+ * fence may be NULL. Otherwise it is a grant of the counter's own session, but not of a membership,
+ * and the number is written only while the grant's node exists, as by zkl_grant_multi(). That also
+ * finds out what happened if the connection breaks. Functions with a fence also return
  *   ZKL_ELOST, ZKL_EPERM: the grant was lost or released.
  */
 
@@ -92,9 +93,10 @@ typedef void (*zkl_counter_fn)(int64_t value, void *data);
  * number 0. Numbers that follow each other quickly may be left out, but the last one is told.
  * Without a connection there are no calls. While the node's data is no number of the width,
  * or the server refuses to read it, there are no calls, a line is logged, and the library tries
- * again. Costs one watch on the node's data and one on its children. Sends nothing to the server
- * before it returns. c may be freed before the watch. End the watch with zkl_watch_free(); when the
- * session is closed its calls end.
+ * again. The first number after data that were none is told, even if it was the last one told.
+ * Costs one watch on the node's data and one on its children. Sends nothing to the server before it
+ * returns. c may be freed before the watch. End the watch with zkl_watch_free(); when the session
+ * is closed its calls end.
  *
  * A count-down latch is a counter that is set to the number of those to be waited for. Each of them
  * adds -1 when it is done:

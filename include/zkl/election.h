@@ -72,8 +72,8 @@ ZKL_API void zkl_election_free(zkl_election *e);
  * the same grant.
  *
  * Returns 0 if this candidate leads; or
- *   ZKL_EBUSY: timeout_ms is 0 and another candidate is first; or this handle is already
- *     campaigning, or was started by zkl_election_start();
+ *   ZKL_EBUSY: timeout_ms is 0 and another candidate is first; or this candidate does not lead, and
+ *     its handle is already campaigning, or was started by zkl_election_start();
  *   ZKL_ETIMEDOUT: the candidate did not lead within timeout_ms;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
  *     without an answer, or a proof of the session);
@@ -100,7 +100,8 @@ ZKL_API int zkl_election_campaign(zkl_election *e, int64_t timeout_ms,
  * gets another reference to the same grant. *ret is then NULL, since there is nothing to cancel.
  *
  * Returns 0; or
- *   ZKL_EBUSY: this handle is already campaigning, or was started by zkl_election_start();
+ *   ZKL_EBUSY: this candidate does not lead, and its handle is already campaigning, or was started
+ *     by zkl_election_start();
  *   ZKL_EINVAL: e or fn is NULL, or e is no candidate;
  *   ZKL_ECLOSED: the session was closed;
  *   ZKL_ECHILD.
@@ -238,6 +239,7 @@ ZKL_API int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_
  * transaction that the term's grant fences stores it as the data of path itself, below a line with
  * the token. The candidate's node keeps the id, followed by the line of that transaction (see
  * zkl_grant_multi()). Watches of the election report the data. data may be NULL if size is 0.
+ * Blocks for timeout_ms at most; 0 means one session timeout.
  *
  * Returns 0 if the data was published; or
  *   ZKL_EPERM: this candidate does not lead;

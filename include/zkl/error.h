@@ -11,30 +11,33 @@ enum {
     ZKL_EINVAL = -1,    /* an argument is invalid: a path, connect string, option or NULL */
     ZKL_ENOMEM = -2,    /* the system refused a thread or a descriptor */
     ZKL_ETIMEDOUT = -3, /* the time limit passed: the lock was not acquired, or no answer came */
-    ZKL_EBUSY = -4,     /* another contender is first, and timeout_ms is 0; the election's handle
-                           is already campaigning or leading; the member is already in its barrier,
-                           or busy; another member has the id; or other clients wrote the counter
-                           first, 1,000 times */
+    ZKL_EBUSY = -4,     /* another contender, or another caller of the handle, is first, and
+                           timeout_ms is 0; the election's handle is already campaigning or
+                           leading; the member is already in its barrier, or busy; another member
+                           has the id; or other clients wrote the counter first, 1,000 times */
     ZKL_ECANCELED = -5, /* zkl_op_cancel(), zkl_op_free() or zkl_election_resign() ended the
                            acquisition */
     ZKL_EPERM = -6,     /* the caller does not hold this lock, does not lead, is not inside, has
                            left, or does not keep the session; or the grant was released */
-    ZKL_ELOST = -7,     /* the grant was lost */
+    ZKL_ELOST = -7,     /* the grant was lost, or the node of a member of a double barrier */
     ZKL_ECLOSED = -8,   /* the session was closed, or the handle freed */
-    ZKL_EDEADLK = -9,   /* the call would block inside a callback, or wait for its own caller */
+    ZKL_EDEADLK = -9,   /* the call would block inside a callback, or wait for its own caller; or
+                           a reader asks to write */
     ZKL_ECHILD = -10,   /* called in a forked child */
     ZKL_EHOST = -11,    /* no server name can be resolved */
-    ZKL_EUNREACHABLE = -12, /* no server answers */
+    ZKL_EUNREACHABLE = -12, /* no server answers, there is no ZooKeeper session at the moment, or it
+                               is not proved */
     ZKL_EACCES = -13,       /* the server refused for lack of permission */
     ZKL_EAUTH = -14,        /* the server refused the credentials, or demands some */
     ZKL_EPATH = -15,        /* the path is, or is below, an ephemeral node, which cannot have
                                children */
-    ZKL_EOVERFLOW = -16,    /* the sequence numbers of the directory are used up, or a number
-                               does not fit its counter */
+    ZKL_EOVERFLOW = -16,    /* the sequence numbers of the directory are used up, a number does
+                               not fit its counter, or an owner has 2147483647 levels */
     ZKL_ELIMIT = -17,       /* a limit is exceeded: permits, watched paths, ephemeral nodes,
-                               transactions of a grant, or data in one of them */
-    ZKL_ENOENT = -18,       /* the node or part does not exist, nobody holds or leads, the
-                               semaphore has no limit, or no run is recorded */
+                               transactions of a grant, or data in one of them, in a proclamation or
+                               in a result */
+    ZKL_ENOENT = -18,       /* the node or part does not exist or is not known, nobody holds or
+                               leads, the semaphore has no limit, or no run is recorded */
     ZKL_ERANGE = -19,       /* the buffer is too small */
     ZKL_EPROTO = -20,       /* the server gave an answer that no ZooKeeper should give */
     ZKL_EEXIST = -21,       /* the node exists already; or the work of a zkl_once is done for now */

@@ -171,14 +171,13 @@ ZKL_API int zkl_grant_on_revoke(const zkl_grant *g, zkl_grant_fn fn, void *data)
 
 /* Releases a grant that the caller owns: one that came as zkl_grant *. A grant that is lent comes
  * as const zkl_grant *, and its lock is unlocked instead; a membership is left instead, with
- * zkl_member_leave(). Each grant is released once: a second
- * release is ignored and logged while somebody else has the grant, and is undefined after that. May
- * be called from any thread. Unless a mutex retains the node, the library deletes it in the
- * background, and tries until the deletion is confirmed or the session has ended. Never waits for
- * the server: zkl_session_flush() does. g is invalid afterwards, except inside callbacks of g that
- * have already begun. Transactions in progress end as if it were not released, and what uses it as
- * a fence, with ZKL_EPERM if nothing was sent yet. NULL is ignored. In a forked child it does
- * nothing. */
+ * zkl_member_leave(). Each grant is released once: a second release is ignored and logged while
+ * somebody else has the grant, and is undefined after that. May be called from any thread. Unless a
+ * mutex retains the node, the library deletes it in the background, and tries until the deletion is
+ * confirmed or the session has ended. Never waits for the server: zkl_session_flush() does. g is
+ * invalid afterwards, except inside callbacks of g that have already begun. Transactions in
+ * progress end as if it were not released. A call that has g as its fence fails with ZKL_EPERM
+ * where it would begin another transaction. NULL is ignored. In a forked child it does nothing. */
 ZKL_API void zkl_grant_release(zkl_grant *g);
 
 ZKL_END

@@ -28,13 +28,14 @@ typedef struct zkl_change {
 /* A flag: the transaction also releases the lock. The grant is RELEASED as soon as the transaction
  * has begun, whatever the result, since no client knows the instant from which another one may hold
  * the lock. The node is deleted with the changes, or right after the server refused them. After
- * ZKL_EINVAL, ZKL_ELIMIT, ZKL_EPERM, ZKL_ECLOSED, ZKL_ECHILD and ZKL_EDEADLK the transaction has
- * not begun, and nothing has changed. The caller must still call zkl_mutex_unlock(), which then
+ * ZKL_EINVAL, ZKL_ELIMIT, ZKL_EPERM, ZKL_ECHILD and ZKL_EDEADLK the transaction has not begun, and
+ * nothing has changed. The caller must still call zkl_mutex_unlock(), which then
  * returns 0, or zkl_grant_release(). */
 #define ZKL_MULTI_RELEASE 1u
 
 /* Applies all of changes or none of them, in one transaction. count is the number of changes. If
- * count is 0, changes is not used. flags is 0 or ZKL_MULTI_RELEASE. May be called from any thread.
+ * count is 0, changes is not used. flags is 0 or ZKL_MULTI_RELEASE. Blocks for timeout_ms at most;
+ * 0 means one session timeout. May be called from any thread.
  *
  * The servers refuse the transaction unless g's node exists (for a lock at several paths, all
  * nodes). So no pause, network delay or clock lets a change of a lost grant through. The

@@ -59,8 +59,8 @@ typedef struct zkl_mutex_options {
 
 /* Creates a handle for the lock at path and stores it in *ret. path is absolute, without trailing
  * slash, "//", "." and ".." parts: at most 8192 bytes of UTF-8, without control characters, private
- * ones and those from U+FFF0 on. It is not "/", and with its chroot not below /zookeeper. options
- * may be NULL. Sends nothing to the server. Free the handle with zkl_mutex_free().
+ * ones and those from U+FFF0 on. It is not "/", and with its chroot neither /zookeeper nor below
+ * that. options may be NULL. Sends nothing to the server. Free the handle with zkl_mutex_free().
  *
  * Two handles on one path are independent: if one thread locks both, the second call waits for the
  * first lock. When path has 512 children or more, the holder writes a hint into path's data

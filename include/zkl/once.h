@@ -19,7 +19,8 @@ typedef struct zkl_once_options {
     int64_t slack_ms;  /* with period_ms: how long before the due instant it may begin, in ms: less
                           than half the period. 0 (the default): a tenth of the period, 300000 at
                           most. With calendar: how long before an instant a caller waits for it; 0
-                          (the default): 30000; 3600000 at most */
+                          (the default): 30000; 3600000, and half the time since the instant
+                          before, at most */
     const char *calendar; /* it is run once for each instant of that, as "30 2 * * *": five fields
                              as in crontab(5), numbers alone. The month must be *, and so must one
                              of the two for days. NULL (the default): none; not with period_ms */
@@ -65,9 +66,9 @@ ZKL_API void zkl_once_run_free(zkl_once_run *run);
 ZKL_API int zkl_once_new(zkl_once **ret, zkl_session *s, const char *path,
                          const zkl_once_options *options);
 
-/* Frees the handle. Calls that wait for others fail with ZKL_ECLOSED; work that is under way, and
- * calls that wait for the server alone, end as if the handle were there. Grants that
- * zkl_once_begin() gave stay valid, but their runs can no longer be recorded. No call with o
+/* Frees the handle. Calls whose work has not begun fail with ZKL_ECLOSED. Work that is under way,
+ * and zkl_once_end(), zkl_once_done() and zkl_once_reset(), end as if the handle were there. Grants
+ * that zkl_once_begin() gave stay valid, but their runs can no longer be recorded. No call with o
  * may begin afterwards. Never waits for the server. NULL is ignored. In a forked child it does
  * nothing. */
 ZKL_API void zkl_once_free(zkl_once *o);
@@ -97,18 +98,18 @@ typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret,
  * names: where they skip it, as they go forward; and the first time, if they show it twice. If the
  * field of hours is *, each instant at which they show one of the minutes counts instead. The work
  * becomes due at each instant, and stays due for late_ms, or until the next instant. A caller who
- * comes up to slack_ms before an instant waits for it. A run is recorded for its instant, whoever
- * begins it and when; so no instant has two.
+ * comes up to slack_ms before an instant waits for it, with the lock. A run is recorded for its
+ * instant, whoever begins it and when; so no instant has two.
  *
  * The run is recorded in one fenced transaction with the release of the lock. So of all runs for
  * one due instant one at most is completed, and no run begins while another one may still be
  * running. A caller whose run fails or loses the lock is followed by the next in line. When a run
  * is recorded all callers that wait return at once, with that run.
  *
- * timeout_ms limits the wait for others; fn has no limit, and the record one session timeout. With
- * 0 the function does not wait for other callers. Unless ret is NULL, the run that was recorded
- * last, by this caller or another one, is stored in *ret; free it with zkl_once_run_free(). The
- * token tells whether it is the caller's own. NULL: it was reset since.
+ * timeout_ms limits the wait for others and for an instant; fn has no limit, and the record one
+ * session timeout. With 0 the function does not wait for other callers. Unless ret is NULL, the run
+ * that was recorded last, by this caller or another one, is stored in *ret; free it with
+ * zkl_once_run_free(). The token tells whether it is the caller's own. NULL: it was reset since.
  *
  * Returns 0 if the work is done for now; or
  *   ZKL_ELAYOUT: path/record is no record, or is one of another calendar or zone, or this host's

@@ -35,7 +35,7 @@ typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
  * The function gives the result once.
  *
  * Returns 0; or
- *   ZKL_ECANCELED: zkl_op_cancel() was called before, or op was freed during the wait;
+ *   ZKL_ECANCELED: zkl_op_cancel() was called before or during the wait, or op was freed during it;
  *   ZKL_EINVAL: op or ret is NULL; a function gets the result; the result was given before; or
  *     another thread waits;
  *   ZKL_EDEADLK: called inside a callback, and the acquisition is not decided;
@@ -59,7 +59,7 @@ ZKL_API void zkl_op_cancel(zkl_op *op);
  *   ZKL_ENOENT: no node is known: it was not created yet, a caller of the same handle goes first,
  *     numbered permits are being numbered, or the acquisition has completed. For a mutex that
  *     retains, and for permits in Curator's layout, no node is ever known;
- *   ZKL_ERANGE: size is too small;
+ *   ZKL_ERANGE: size is too small; buf then has the beginning;
  *   ZKL_EINVAL: op or buf is NULL;
  *   ZKL_ECHILD. */
 ZKL_API int zkl_op_node(zkl_op *op, char *buf, size_t size);

@@ -100,9 +100,9 @@ ZKL_API void zkl_queue_free(zkl_queue *q);
 /* Asks contenders at path to give way, as Curator's Revoker does: sets the data of their nodes to
  * "__REVOKE__", which replaces the payload; the line with the numbers of permits stays below it
  * (see zkl_semaphore_acquire()). A holder of this library hears the request through
- * zkl_grant_on_revoke() or ZKL_ELECTION_ASKED; a holder of Curator hears it if it is revocable. The
- * request forces nothing. The function does not wait for the holder, which may give way later or
- * never.
+ * zkl_grant_on_revoke(), ZKL_ELECTION_ASKED or ZKL_SHARDS_ASKED; a holder of Curator hears it if it
+ * is revocable. The request forces nothing. The function does not wait for the holder, which may
+ * give way later or never.
  *
  * node is the name of a contender's node. The contender may still be waiting: it hears the request
  * when it holds. If node is NULL, the function asks every contender that holds now: one contender
@@ -114,8 +114,8 @@ ZKL_API void zkl_queue_free(zkl_queue *q);
  * contenders may have been asked.
  *
  * Returns 0; or
- *   ZKL_ENOENT: no contender holds, node is no contender's, or those to be asked have left during
- *     the call;
+ *   ZKL_ENOENT: path does not exist, no contender holds, node is no contender's, or those to be
+ *     asked have left during the call;
  *   ZKL_EACCES: the server refused permission to read path or to write a contender's node;
  *   the other codes of zkl_queue_read(). */
 ZKL_API int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, const char *node,

@@ -47,7 +47,7 @@ typedef struct zkl_log_record {
  *     enableEagerACLCheck refuse to set it;
  *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
  * The events of a lock, a queue or a member:
- *   lost: a grant was lost, but not by zkl_session_close();
+ *   lost: a grant was lost, but not that of a membership, and not by zkl_session_close();
  *   not-owned: zkl_grant_release() was ignored: the grant is lent, or was released before, and
  *     somebody else has it still (ZKL_LOG_ERROR);
  *   thread-ended: a thread ended that held a lock, which was released;
@@ -55,7 +55,7 @@ typedef struct zkl_log_record {
  *     (ZKL_LOG_ERROR);
  *   set-refused: a permission is missing, and the next in line of a semaphore waits until the
  *     node is gone;
- *   watch-failed: a watch of a directory pauses;
+ *   watch-failed: a watch of a directory or a counter pauses;
  *   incompatible-node: the directory has a child of another recipe;
  *   foreign-node: the directory has a child that is no contender (ZKL_LOG_INFO);
  *   numbers-end: the sequence numbers of the directory are running out.
@@ -82,19 +82,19 @@ typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
  *   it expired, or another process ended it (zkl_session_end());
  *   the servers' data has gone back, and they no longer accept it;
  *   what answered after a lost connection is not ZooKeeper;
- *   a lock is asked for after more than 60 s in which nobody used the session, and a new one can
- *     be proved sooner;
+ *   a lock is asked for, or a group or a double barrier is entered, after more than 60 s in which
+ *     nobody used the session, and a new one can be proved sooner;
  *   a node that the library has deleted, or may not delete, goes with the ZooKeeper session only: a
  *     permission is missing; or the servers' data had gone back, and they accept the session again;
  *     or a member has left, and a request of it may still be done (zkl_member_leave()).
  *
  * For the last two reasons the library ends a ZooKeeper session only while nobody uses it, and for
- * the last but one only while nobody waits for a lock in it, too. It is
- * used while it holds a grant; while a member is in a group or joins it, or is in a double barrier
- * or waits for the others there; during a call of a counter, and of other functions that wait for
- * the servers alone; during a transaction; during zkl_session_call(); and while the program keeps
- * it (zkl_session_keep()). If there was no connection for a session timeout, calls and
- * zkl_session_keep() no longer count: by then the servers end the session themselves. */
+ * the last but one only while nobody waits for a lock in it, too. It is used while it holds a
+ * grant; while a member is in a group or joins it, or is in a double barrier or waits for the
+ * others there; during a call of a counter, and of other functions that wait for the servers alone;
+ * during a transaction; during zkl_session_call(); and while the program keeps it
+ * (zkl_session_keep()). If there was no connection for a session timeout, only the grant of a lock
+ * still counts: after that time the servers end the session themselves. */
 typedef enum zkl_session_event {
     ZKL_SESSION_CONNECTED = 1, /* there is a connection, the first one or a new one */
     ZKL_SESSION_SUSPENDED = 2, /* the connection was lost; the ZooKeeper session may continue */
@@ -103,10 +103,10 @@ typedef enum zkl_session_event {
     ZKL_SESSION_CLOSED = 5     /* zkl_session_close() was called; the last event */
 } zkl_session_event;
 
-/* Why a session has no connection, as far as the library has found out. It asks the servers on
- * connections of its own: when the session is opened, after 0.3 s, and then four times in a session
- * timeout. If several servers answer, the most telling answer counts. Later versions may append
- * reasons. */
+/* Why a session has no connection, as far as the library has found out. While there is none, it
+ * asks the servers on connections of its own: 0.3 s after the session was opened, and then four
+ * times in a session timeout. If several servers answer, the most telling answer counts. Later
+ * versions may append reasons. */
 typedef enum zkl_outage {
     ZKL_OUTAGE_NONE = 0,         /* there is a connection */
     ZKL_OUTAGE_UNKNOWN = 1,      /* the reason is not known, or not known yet */
@@ -130,7 +130,7 @@ typedef enum zkl_outage {
 } zkl_outage;
 
 /* Called on a library thread, in the order of events. id is the id of the ZooKeeper session
- * concerned, or 0 if there was none yet. */
+ * concerned, or 0 if there is none. */
 typedef void (*zkl_session_fn)(zkl_session *s, zkl_session_event event, int64_t id, void *data);
 
 /* Credentials for the servers. */
@@ -148,7 +148,7 @@ typedef struct zkl_credential {
  * member that the library does not know is not 0. So is reserved, where there is one: a later
  * version may give it a name and a meaning.
  *
- * If log is NULL, warnings and errors go to stderr. A thread of the library writes them, so no
+ * If log is NULL, the lines go to stderr. A thread of the library writes them, so no
  * other thread waits for the reader; only zkl_session_close() and exit() do, for 0.5 s at most.
  * While stderr accepts no data, lines beyond 64 KiB are dropped, and their number is written later.
  * A line is dropped, too, where descriptor 2 is a connection of the Internet: it has been closed,
@@ -328,8 +328,8 @@ ZKL_API int zkl_session_set_servers(zkl_session *s, const char *connect);
  *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_session_keep(zkl_session *s, int keep);
 
-/* Returns the id of the present ZooKeeper session. Returns 0 before the first one, in a forked
- * child and for NULL. */
+/* Returns the id of the present ZooKeeper session. Returns 0 while there is none, as before the
+ * first one and between two; in a forked child; and for NULL. */
 ZKL_API int64_t zkl_session_id(zkl_session *s);
 
 /* The id of a ZooKeeper session, and the password with which any process can take it up. It is for

@@ -211,7 +211,7 @@ class session
         detail::check(zkl_session_keep(handle_.get(), keep));
     }
 
-    /* The id of the present ZooKeeper session; 0: there was none yet. */
+    /* The id of the present ZooKeeper session; 0: there is none. */
     std::int64_t id() const noexcept
     {
         return zkl_session_id(handle_.get());

@@ -91,12 +91,12 @@ typedef struct zkl_shards_options {
  * end_work() lets a thread of the program finish what it does for the shard, and call
  * zkl_grant_release() once, even if it is called for ASKED and then for LOST.
  *
- * The library asks for a shard when the same members have been there for half a second and the plan
- * gives the shard to this one. It keeps a shard until somebody waits for its lock while the plan
- * gives the shard to another member; then it tells ZKL_SHARDS_ASKED. A program may give up a shard
- * unasked, as one on which it cannot work: the library asks for it again after a pause of 1 s,
- * which doubles up to 30 s. There is no limit for the time from ASKED to the release, since the
- * library cannot end the program's work; other members wait that long.
+ * The library asks for a shard when the plan has given it to this member for half a second. It
+ * keeps a shard until somebody waits for its lock while the plan gives the shard to another member;
+ * then it tells ZKL_SHARDS_ASKED. A program may give up a shard unasked, as one on which it cannot
+ * work: the library asks for it again after a pause of 1 s, which doubles up to 30 s. There is no
+ * limit for the time from ASKED to the release, since the library cannot end the program's work;
+ * other members wait that long.
  *
  * All is done in one ZooKeeper session. When it ends, each grant is LOST, and the program joins
  * again in the next one. The session is kept proved (see zkl(7)), whether the program has a shard

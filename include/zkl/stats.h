@@ -112,9 +112,9 @@ ZKL_API int zkl_stats_prometheus(const zkl_stats *stats, const zkl_label *labels
 
 /* Writes the numbers of s as zkl_stats_prometheus() does, and those of each path: metrics whose
  * names begin with zkl_path_, with the path as the label "path" in place of one of the caller's.
- * The first ZKL_STATS_PATHS paths for which the session has had a handle have their own; all later
- * ones are together in one with the label "other". A lock at several paths counts at the first in
- * the order of their bytes.
+ * The first ZKL_STATS_PATHS paths at which the session has had a lock, a semaphore, an election, a
+ * zkl_once or a shard have their own; all later ones are together in one with the label "other". A
+ * lock at several paths counts at the first in the order of their bytes.
  *
  * Returns the length of the whole text without the 0 byte, which may be size or more: then the text
  * was cut, and the next may be longer. Returns ZKL_EINVAL if s is NULL, or if a label is not valid;

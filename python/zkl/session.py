@@ -229,7 +229,7 @@ class Session:
 
     @property
     def id(self) -> int:
-        """The id of the present ZooKeeper session; 0: there was none yet."""
+        """The id of the present ZooKeeper session; 0: there is none."""
         return int(self._c.use(lib.zkl_session_id))
 
     @property
