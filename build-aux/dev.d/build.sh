@@ -52,7 +52,13 @@ make_depfiles() { # FOLDER
         done)
 }
 
-# Configures _build/NAME when needed. The simplest shell runs a script with the least work;
+# What configure has found with gcc, but for what pkg-config and the environment once said. What was missing may be there now.
+found_with_gcc() {
+    grep -vE '^(pkg_cv_|ac_cv_env_)|=.?no.?\}$' _build/gcc/config.cache 2>/dev/null || true
+}
+
+# Configures _build/NAME when needed. The sanitizers' builds differ from gcc's in flags, which nothing that configure looks
+# for depends on. The simplest shell runs a script with the least work;
 # tests/cli/clone.sh lets configure choose.
 configure_build() { # NAME
     local name=$1 args
@@ -62,7 +68,11 @@ configure_build() { # NAME
         [ "$(cat "_build/$name/.args" 2>/dev/null)" != "$args" ]; then
         mkdir -p "_build/$name"
         make_depfiles "_build/$name"
-        eval "step 'configure $name' env -C '_build/$name' CONFIG_SHELL=/bin/sh '$root/configure' -q $args"
+        rm -f "_build/$name/config.cache"
+        case $name in
+        asan | tsan) found_with_gcc >"_build/$name/config.cache" ;;
+        esac
+        eval "step 'configure $name' env -C '_build/$name' CONFIG_SHELL=/bin/sh '$root/configure' -q -C $args"
         echo "$args" >"_build/$name/.args"
     fi
 }

@@ -189,6 +189,7 @@ stage_abilities() {
     local scratch=_build/abilities
     rm -rf "$scratch"
     mkdir -p "$scratch"
+    found_with_gcc >"$scratch/config.cache"
     (cd "$scratch" && "$root/configure" -q -C --disable-dependency-tracking CC=gcc) >"$scratch/log" 2>&1 ||
         die "configure fails even with everything there: $(tail -n 1 "$scratch/log")"
     refused 'libzookeeper-mt-dev' zkl_cv_zoo_state=no

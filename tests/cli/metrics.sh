@@ -183,7 +183,10 @@ serve_page() {
 page_shows() { # TEXT...
     local text
     ! gone "$server" || serve_page # another one may have taken the port
-    fetched=$(python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())' "http://127.0.0.1:$port/consoles/zkl.html")
+    exec 8<>"/dev/tcp/127.0.0.1/$port" || return
+    printf 'GET /consoles/zkl.html HTTP/1.0\r\n\r\n' >&8
+    fetched=$(cat <&8)
+    exec 8>&-
     for text; do grep -qF "$text" <<<"$fetched" || return 1; done
 }
 served_as() { # SED

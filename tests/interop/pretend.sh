@@ -14,7 +14,7 @@ pretended=$top_builddir/tests/interop/pretended
 read_words() {
     local text info=
     for text in '$(CC)' '$(core_cppflags) $(PROBES_CPPFLAGS) $(AM_CFLAGS) $(CFLAGS)' '$(library_ldflags) $(ZKL_SO_LDFLAGS)' \
-        '$(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS)' '$(ZOOKEEPER_LIBS) $(GLIB_LIBS) $(LIBM)' '$(tools_zkl_OBJECTS)' \
+        '$(AM_CFLAGS) $(CFLAGS) $(program_ldflags)' '$(ZOOKEEPER_LIBS) $(GLIB_LIBS) $(LIBM)' '$(tools_zkl_OBJECTS)' \
         '$(tests_interop_zkl_peer_OBJECTS)'; do
         info+="\$(info $text)"
     done
