@@ -140,6 +140,7 @@ static void see_answer(struct shard *s)
         release_at_once(s, false);
         return;
     }
+    s->token = zkl_grant_token(s->attempt.grant);
     s->trouble = 0;
     s->stuck_since = 0;
     atomic_store(&s->stuck, false);
@@ -233,7 +234,7 @@ static void begin_command(struct shard *s)
         return;
     }
     if (s->host->settings->verbose)
-        say("%s: held with token %" G_GUINT64_FORMAT, shard_path(s), (guint64)s->guard.token);
+        say("%s: held with token %" G_GUINT64_FORMAT, shard_path(s), (guint64)s->token);
     s->phase = SHARD_RUNNING;
 }
 
@@ -391,6 +392,6 @@ int64_t shard_look(struct shard *s, const struct shard_facts *of_host)
     act_on_plan(s, shard_step(&s->plan, &facts, &due));
     if (!held && s->plan.held_at != 0)
         status_line(s->host->options->run.hold.status_fd, "held %d %" G_GUINT64_FORMAT, s->number,
-                    (guint64)s->guard.token);
+                    (guint64)s->token);
     return MIN(due, facts.now + due_in_ms(s));
 }

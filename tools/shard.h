@@ -38,6 +38,7 @@ struct shard {
     zkl_mutex *mutex;
     zkl_op *op;
     struct attempt attempt;
+    uint64_t token;    /* the grant's */
     struct loss *loss; /* the grant's; an rc box, since the library's last call for the grant needs
                           it, too */
     struct guard guard;

@@ -38,7 +38,8 @@ struct probe {
     int fd;                 /* -1: the server has closed it, or said enough */
     short events;           /* to wait for */
     struct tls_stream *tls; /* NULL: none */
-    bool ready, asked;      /* ready: the question may be sent */
+    bool ready;             /* the question may be sent */
+    size_t sent;            /* how much of the question the kernel has taken */
     int error;              /* the errno of a failure; 0: there was none */
     char answer[ANSWER_MAX + 1];
     size_t length;
@@ -87,18 +88,26 @@ static void probe_open_host(GArray *probes, guint number, const char *host_port,
     g_free(host);
 }
 
+static bool probe_has_asked(const struct probe *p)
+{
+    return p->sent == p->question->length;
+}
+
 static void probe_ask(struct probe *p)
 {
     const struct question *q = p->question;
-    const ssize_t sent = p->tls ? tls_send(p->tls, q->bytes, q->length)
-                                : send(p->fd, q->bytes, q->length, MSG_NOSIGNAL);
+    const uint8_t *rest = q->bytes + p->sent;
+    const size_t length = q->length - p->sent;
+    const ssize_t n =
+        p->tls ? tls_send(p->tls, rest, length) : send(p->fd, rest, length, MSG_NOSIGNAL);
 
-    p->asked = sent == (ssize_t)q->length;
-    p->events = POLLIN;
-    if (!p->asked) {
+    if (n < 0) {
         p->error = errno;
         probe_end(p);
+        return;
     }
+    p->sent += (size_t)n;
+    p->events = probe_has_asked(p) ? POLLIN : POLLIN | POLLOUT;
 }
 
 static void probe_receive(struct probe *p)
@@ -121,7 +130,7 @@ static void probe_receive(struct probe *p)
 static void probe_go_on(struct probe *p, short events)
 {
     if (p->ready) {
-        if (!p->asked && (events & POLLOUT))
+        if (!probe_has_asked(p) && (events & POLLOUT))
             probe_ask(p);
         else if (events & (POLLIN | POLLERR | POLLHUP))
             probe_receive(p);
@@ -448,7 +457,7 @@ static bool probe_is_welcome(const struct probe *p)
 /* Whether the server closed the connection after the greeting, without a word. */
 static bool probe_is_refused(const struct probe *p)
 {
-    return p->asked && p->fd < 0 && p->length == 0;
+    return probe_has_asked(p) && p->fd < 0 && p->length == 0;
 }
 
 /* Greets each server three times. A server that begins or ceases to serve, or takes no more

@@ -135,6 +135,7 @@ if wait_until "c is 2nd in line" notified c "STATUS=waiting, 2nd in line"; then 
 expect "ready is who is in line" "listening,READY=1" "$(grep -v connecting "$scratch/told.b" | head -n 2 | paste -sd,)"
 kill -TERM "$a"
 status_of "$a"
+wait_until "a is told of as ending" notified a STOPPING=1
 expect "a is told of as ending, once" "1:STOPPING=1" "$(grep -c STOPPING "$scratch/told.a"):$(tail -n 1 "$scratch/told.a")"
 if wait_until "then b is leader" notified b "STATUS=leader since $time"; then pass "then b is leader"; fi
 touch "$scratch/b.quit"
@@ -156,7 +157,7 @@ if [ -x "$tools/gate" ]; then
     begin_gate
     gate silence
     manager d "$scratch/socket.d"
-    NOTIFY_SOCKET=$scratch/socket.d lead $E d --connect "$gate"
+    NOTIFY_SOCKET=$scratch/socket.d lead $E d --connect "$gate" --connect-timeout 1000 # a second candidate would not come
     d=$candidate
     wait_until "d has a candidate" pgrep -P "$d"
     kill -STOP "$d"

@@ -238,6 +238,7 @@ now_works_on "the program has all" a "0 1 2 3 4 5 6 7"
 command=$!
 remember $command
 now_works_on "and leaves to the command what is its own" a "0 2 4"
+wait_until "which runs for them" test -s "$scratch/commands"
 expect_match "which runs for them" "^[0-7]$" "$(sed -n 1p "$scratch/commands")"
 kill -TERM "$a"
 status_of "$a"

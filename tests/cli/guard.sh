@@ -377,12 +377,13 @@ expect "guard stopped until the loss: what was told" "waiting,held,lost" "$(cut 
 if [ -e "$scratch/ran" ] || told; then fail "guard stopped until the loss: nothing ran"; else pass "guard stopped until the loss: nothing ran"; fi
 expect_no_node "nothing is left" $L
 
-# A tree that takes long to look at: many, each in a session of its own, deaf to TERM. $holder, $members.
+# A tree that takes long to look at as soon as all of it is there: many, each in a session of its own, deaf to TERM.
+# $holder, $members.
 crowd() { # HOW MANY, MS for a file of /proc, OPTION...
     local count=$1 ms=$2
     shift 2
     rm -f "$scratch"/{lines,lost,seen,ready}
-    SLOW_PROC_MS=$ms LD_PRELOAD="$tools/.libs/libslowproc.so${LD_PRELOAD:+:$LD_PRELOAD}" "$ZKL" lock $L "$@" --status-fd 9 -- env -u LD_PRELOAD bash -c '
+    SLOW_PROC_MS=$ms SLOW_PROC_FROM=$scratch/ready LD_PRELOAD="$tools/.libs/libslowproc.so${LD_PRELOAD:+:$LD_PRELOAD}" "$ZKL" lock $L "$@" --status-fd 9 -- env -u LD_PRELOAD bash -c '
         trap "" TERM
         for ((i = 0; i < $1; i++)); do setsid sleep 1000 & done
         jobs -p >"$scratch/ready.new"; mv "$scratch/ready.new" "$scratch/ready"; exec sleep 1000' bash "$count" 9>>"$scratch/lines" 2>"$scratch/holder.err" &
@@ -411,7 +412,7 @@ else
     # since another look takes too long, and by one call to each that its dead parent has left to the guard.
     crowd 200 50 --session-timeout 30
     next_looks
-    wait_until "too large a crowd: told" line "outgrown "
+    wait_until "too large a crowd: told, and said after that" grep -q "which take" "$scratch/holder.err"
     expect_match "too large a crowd: what was told" "^waiting,held [0-9]+,started [0-9]+,outgrown 20[0-9] [0-9]+\$" "$(paste -sd, "$scratch/lines")"
     expect_match "too large a crowd: one line says so" "^zkl: $L: the command has 20[0-9] processes, which take [0-9.]+ s to end[^"$'\n'"]*\$" \
         "$(without_outages "$scratch/holder.err")"

@@ -163,10 +163,10 @@ begin_gate
 SESSION_OF=closed "$ZKL" --connect "$gate" lock $L --session-timeout 20m --on-lost '
     trap "touch \$scratch/asked" TERM
     echo $$ >"$scratch/after.new"; mv "$scratch/after.new" "$scratch/after"
-    while :; do sleep 0.05; done' sleep 1000 2>"$scratch/holder.err" &
+    while :; do sleep 0.05; done' sh -c 'touch "$scratch/begun"; exec sleep 1000' 2>"$scratch/holder.err" &
 holder=$!
 remember "$holder"
-wait_until "on-lost: the holder holds" has_contenders $L 1
+wait_until "on-lost: the command runs" test -e "$scratch/begun" # or nothing would be lost
 guard=$(guard_of $holder)
 "$ZKL" break --yes $L >"$scratch/out" 2>&1
 wait_until "on-lost: it is run" test -s "$scratch/after"

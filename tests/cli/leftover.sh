@@ -423,6 +423,7 @@ others() { # WHAT MOUNT-OF-/PROC UNSEEN
     remember "$member"
     kill -TERM "$holder"
     wait_until "$1: that is told" line "refused $member"
+    wait_until "$1: and said after that" grep -q "process $member .* cannot be signalled" "$scratch/holder.err"
     expect_match "$1: one line says so" "^zkl: $L: process $member \([^)]+\) cannot be signalled[^"$'\n'"]*\$" "$(grep -v "^zkl: $L: /proc" "$scratch/holder.err")"
     expect "$1: what is not seen is told and said once" "$3:$(grep -c . <<<"$3")" \
         "$(sed -n 's/^unseen //p' "$scratch/lines"):$(grep -c "^zkl: $L: /proc" "$scratch/holder.err")"

@@ -186,6 +186,17 @@ wait_until() { # WHAT COMMAND...
     step
 }
 
+# What comes to be so, and need not be so at once.
+expect_soon() { # WHAT WANTED COMMAND...
+    local what=$1 wanted=$2 found
+    shift 2
+    until
+        found=$("$@")
+        [ "$found" = "$wanted" ] || is_late
+    do pause; done
+    expect "$what" "$wanted" "$found"
+}
+
 # By itself, as some commands are given it.
 gone() { # PID: ended, reaped or not
     local content

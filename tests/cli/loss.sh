@@ -193,7 +193,9 @@ gate silence
 kill -TERM "$holder"
 status_of "$holder"
 expect "the inner one's server is silent: the outer one ends" 143 "$?"
-expect "the inner one's server is silent: its session is still being closed" yes "$(left_behind within && echo yes)"
+# What closes it has its name a moment after it was forked.
+what="the inner one's server is silent: its session is still being closed"
+if wait_until "$what" left_behind within; then pass "$what"; fi
 gate heal
 expect_no_node "its node goes, long before its session's time" $L/within
 
@@ -306,6 +308,7 @@ rm -f "$scratch"/{ready,termed}
 holder=$!
 remember "$holder"
 wait_until "the command runs" test -e "$scratch/ready"
+wait_until "that is told" grep -q ^started "$scratch/lines"
 command=$(sed -n 's/^started //p' "$scratch/lines")
 freeze "$command"
 wait_until "it is stopped" in_state "$command" T

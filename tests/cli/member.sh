@@ -56,6 +56,7 @@ wait_until "b is there" listed b
 join a
 a=$member
 wait_until "a is there" listed "a b"
+wait_until "b's command runs" test -s "$scratch/b.node"
 token=$(cut -d' ' -f2 "$scratch/b.node")
 run "$ZKL" member --list --json $G
 expect_match "--list --json" "^\{\"token\": [0-9]+, \"id\": \"a\", \"data\": \"\", \"session\": \"0x[0-9a-f]+\"\}"$'\n'"\{\"token\": $token, \"id\": \"b\", \"data\": \"10.0.0.2:80\\\\u001b\", " "$out"

@@ -201,15 +201,23 @@ cp "$(command -v sleep)" "$scratch/sleep"
 "$ZKL" shards $G/gone 2 --id x --status-fd 9 -- "$scratch/sleep" 1000 9>>"$scratch/x.lines" 2>"$scratch/x.err" &
 host=$!
 remember "$host"
-executed() { [ "$(for guard in $(guard_of "$(guard_of "$host")"); do readlink "/proc/$(child_of "$guard")/exe"; done | grep -cx "$scratch/sleep.*")" = 2 ]; }
-wait_until "both are executed" executed
+# The guards of $host whose commands sleep: a shard is held before its command runs.
+guards_at_work() {
+    local guard content
+    for guard in $(guard_of "$(guard_of "$host")"); do
+        read_file "/proc/$(child_of "$guard")/comm" && [ "$content" = sleep ] && echo "$guard"
+    done
+}
+# shellcheck disable=SC2317
+at_work() { [ "$(guards_at_work | wc -l)" = "$1" ]; } # NUMBER
+wait_until "both are executed" at_work 2
 mv "$scratch/sleep" "$scratch/sleep.gone"
 run "$ZKL" revoke $G/gone/shards/0
 if wait_until "a command that is gone: tried again" grep -qx 'paused 0 127 2' "$scratch/x.lines"; then pass "a command that is gone: tried again"; fi
 expect_match "a command that is gone: said" "^zkl: $scratch/sleep: No such file or directory"$'\n'"zkl: $G/gone/shards/0: ended with status 127, again in 1 s" "$(<"$scratch/x.err")"
 expect "a command that is gone: the other shard goes on" "" "$(grep '^ended 1' "$scratch/x.lines")"
 mv "$scratch/sleep.gone" "$scratch/sleep"
-wait_until "a command that is there again" executed
+wait_until "a command that is there again" at_work 2
 kill -TERM "$host"
 status_of "$host"
 expect "a command that is gone: the host ends when it is told to" 143 "$?"
@@ -366,7 +374,7 @@ fi
 
 # No descriptor for a guard, at the host or at the process that forks guards: no lock is kept that nobody works under.
 guardless() { # WHAT PID
-    local what="no descriptor: $1" idle=1
+    local what="no descriptor: $1"
     : >"$scratch/x.lines"
     : >"$scratch/x.err"
     prlimit --pid "$2" --nofile=6: # what poll() needs: standard ones, and those that it began with
@@ -376,21 +384,33 @@ guardless() { # WHAT PID
     expect_no_node "$what: the lock is free meanwhile" $G/ten/shards/0
     expect "$what: the other one goes on" "" "$(grep -E '^[a-z]+ 1\b' "$scratch/x.lines")"
     if [ "$1" = host ]; then # the zygote needs some to see what a killed guard leaves
-        idle=2
-        kill -9 "$(guard_of "$(guard_of "$host")")"
+        kill -9 "$(guards_at_work)"
         if wait_until "$what: nor for --on-lost" grep -qx 'paused 1 70 1' "$scratch/x.lines"; then pass "$what: nor for --on-lost"; fi
     fi
-    : >"$scratch/x.lines"
     prlimit --pid "$2" --nofile="$(prlimit --pid "$2" --nofile --noheadings --output HARD | tr -d ' '):"
-    if wait_until "$what: when there is one it is served" held x $idle; then pass "$what: when there is one it is served"; fi
+    if wait_until "$what: when there is one both run" at_work 2; then pass "$what: when there is one both run"; fi
 }
 begin_idle x $G/ten 2 --on-lost 'echo lost'
-wait_until "all are served" held x 2
+wait_until "both run" at_work 2
 guardless host "$host"
 guardless zygote "$(guard_of "$host")"
 kill -TERM "$host"
 status_of "$host"
 expect "no descriptor: the host goes on until it is told to end" 143 "$?"
+
+# Before there is a guard a shard is held, and told by its own token.
+if [ -n "${ZKL_INSTRUMENTED-}" ]; then
+    skip "nothing can be loaded before a sanitizer: no guard is forked for a while"
+else
+    FORKS_FROM=$scratch/forks LD_PRELOAD="$tools/.libs/libslowproc.so${LD_PRELOAD:+:$LD_PRELOAD}" begin_idle x $G/later 1
+    wait_until "no guard is forked for a while: held" grep -q ^held "$scratch/x.lines"
+    expect "no guard is forked for a while: the token" "held 0 $("$ZKL" ls --json $G/later/shards/0 | sed -nE 's/.*"token": ([0-9]+),.*/\1/p')" \
+        "$(grep ^held "$scratch/x.lines")"
+    touch "$scratch/forks"
+    if wait_until "no guard is forked for a while: its command runs then" at_work 1; then pass "no guard is forked for a while: its command runs then"; fi
+    kill -TERM "$host"
+    status_of "$host"
+fi
 
 # Rivals who ask and go cost nothing, even when the shard should be another's, who does not ask.
 begin_idle x $G/five 8

@@ -169,7 +169,7 @@ expect_row() { # VERB-AND-OPTIONS OPERAND CELL...
         wait_with $verb "$path" $operand
         wait_until "$verb is in line" has_contenders "$path" 2
         expect_ends "$verb, in line" "${signals[i]}" "${cells[i]}"
-        expect "${signals[i]} at $verb: no node stays" 1 "$(contenders "$path")"
+        expect_soon "${signals[i]} at $verb: no node stays" 1 contenders "$path"
     done
 }
 declare -A operands=([member]=me [elect]=me ["elect --once"]=me [shards]=1)

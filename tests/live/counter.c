@@ -36,6 +36,7 @@ static int add_one(zkl_mutex *m, int fd)
     tally.count++;
     if (pwrite(fd, &tally, sizeof(tally), 0) != (ssize_t)sizeof(tally))
         return 5;
+    progress_step();
     return zkl_mutex_unlock(m) == 0 ? 0 : 6;
 }
 

@@ -111,6 +111,7 @@ static void take_turn(struct caller *c)
     most_contenders = MAX(most_contenders, zkl_queue_count(q));
     zkl_queue_free(q);
     CHECK_INT(zkl_mutex_unlock(c->mutex), 0);
+    progress_step();
 }
 
 static void *run_caller(void *data)

@@ -48,6 +48,7 @@ static void *lock_once(void *data)
     if (zkl_grant_remaining_ms(grant) > 0)
         s->stay->end = now;
     s->stay->token = zkl_grant_token(grant);
+    progress_step();
     int code = zkl_mutex_unlock(m);
     s->wrong = code != 0 && code != ZKL_ELOST;
     zkl_mutex_free(m);

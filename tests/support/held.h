@@ -5,11 +5,17 @@
 #ifndef SUPPORT_HELD_H
 #define SUPPORT_HELD_H
 
+#include <stddef.h>
+
 /* Ends the process when the calling thread holds more than so many locks. */
 void held_at_most(int locks, const char *call);
 
 /* How many threads wait for a semaphore, as a call does for its answer. In programs with
  * held_calls.c. */
 int held_waiting(void);
+
+/* From now on each send() of the calling thread takes so many bytes at most; 0: as many as the
+ * kernel takes. In programs with held_calls.c. */
+void held_limit_send(size_t bytes);
 
 #endif

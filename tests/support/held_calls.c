@@ -23,7 +23,6 @@
 /* clang-format off */
 UNLOCKED(ssize_t, write, (int fd, const void *data, size_t size), fd, data, size)
 UNLOCKED(ssize_t, read, (int fd, void *data, size_t size), fd, data, size)
-UNLOCKED(ssize_t, send, (int fd, const void *data, size_t size, int flags), fd, data, size, flags)
 UNLOCKED(ssize_t, recv, (int fd, void *data, size_t size, int flags), fd, data, size, flags)
 UNLOCKED(int, connect, (int fd, const struct sockaddr *to, socklen_t size), fd, to, size)
 UNLOCKED(int, poll, (struct pollfd *fds, nfds_t count, int timeout_ms), fds, count, timeout_ms)
@@ -40,6 +39,21 @@ UNLOCKED(void *, zookeeper_init2, (const char *hosts, void *watcher, int timeout
                                    void *context, int flags, void *log),
          hosts, watcher, timeout_ms, id, context, flags, log)
 /* clang-format on */
+
+static _Thread_local size_t send_most;
+
+ssize_t __real_send(int fd, const void *data, size_t size, int flags);
+ssize_t __wrap_send(int fd, const void *data, size_t size, int flags);
+ssize_t __wrap_send(int fd, const void *data, size_t size, int flags)
+{
+    held_at_most(0, "send");
+    return __real_send(fd, data, send_most > 0 && send_most < size ? send_most : size, flags);
+}
+
+void held_limit_send(size_t bytes)
+{
+    send_most = bytes;
+}
 
 static atomic_int waiting;
 

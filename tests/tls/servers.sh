@@ -19,21 +19,34 @@ certificate() { # NAME AUTHORITY SUBJECT-ALTERNATIVE-NAME [DAYS]
         cat "$scratch/$1.key" "$scratch/$1.pem" >"$scratch/$1.both.pem"
 }
 
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+# A port that stays ours, $port, for a server that sets SO_REUSEADDR: as in tests/support/ports.h.
+hold_port() {
+    rm -f "$scratch/port.held"
+    python3 -c 'import signal, socket
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+signal.pause()' >"$scratch/port.held" &
+    remember $!
+    disown $!
+    wait_until "a port is ours" test -s "$scratch/port.held"
+    port=$(<"$scratch/port.held")
 }
 
 # Its plain port is in ${NAME}_plain, that of TLS in ${NAME}_secure.
 start_server() { # NAME CERTIFICATE [JAVA-OPTION...]
-    local name=$1 certificate=$2 plain secure folder=$scratch/server-$1
+    local name=$1 certificate=$2 port plain folder=$scratch/server-$1
     shift 2
-    plain=$(free_port) secure=$(free_port)
+    hold_port
+    plain=$port
+    hold_port
     mkdir -p "$folder"
     cat >"$folder/zoo.cfg" <<CONFIG
 dataDir=$folder/data
 clientPort=$plain
 clientPortAddress=127.0.0.1
-secureClientPort=$secure
+secureClientPort=$port
 secureClientPortAddress=127.0.0.1
 serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory
 ssl.keyStore.location=$scratch/$certificate.both.pem
@@ -53,7 +66,7 @@ CONFIG
     remember $!
     servers+=("$!")
     printf -v "${name}_plain" '127.0.0.1:%s' "$plain"
-    printf -v "${name}_secure" '127.0.0.1:%s' "$secure"
+    printf -v "${name}_secure" '127.0.0.1:%s' "$port"
 }
 
 # A first handshake takes Java seconds on a busy machine.

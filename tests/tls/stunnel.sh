@@ -24,7 +24,7 @@ done
 # The page's lines, with our folder, server and port.
 tunnel() { # NAME SERVER
     local port
-    port=$(free_port)
+    hold_port
     sed -n '/^```ini$/,/^```$/p' "$top_srcdir/docs/guide/tls.md" | grep -v '^```' |
         sed "s|/etc/zkl/|$scratch/|; s|127.0.0.1:21811|127.0.0.1:$port|; s|zk1.example:2281|$2|; s|zk1.example|localhost|" >"$scratch/$1.conf"
     "$stunnel" -fd 0 < <(printf 'foreground = yes\npid =\noutput = %s\n' "$scratch/$1.log" && cat "$scratch/$1.conf") \

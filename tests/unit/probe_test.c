@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "held.h"
 #include "runner.h"
 
 TEST_SUITE(probe);
@@ -367,6 +368,20 @@ TEST_CASE(words_cut_at_each_byte)
                                             : TROUBLE_NONE);
         g_free(good);
     }
+}
+
+/* The kernel may take a part of a question; the rest is sent later. */
+TEST_CASE(asked_byte_by_byte)
+{
+    static const char words[] = "Zookeeper version: 3.8.0";
+    enum store_trouble trouble;
+
+    held_limit_send(1);
+    char *good = hosts_of(words, strlen(words), 0, &trouble);
+    held_limit_send(0);
+    CHECK(good != NULL);
+    CHECK_INT(trouble, TROUBLE_NONE);
+    g_free(good);
 }
 
 TEST_CASE(words_without_end)
