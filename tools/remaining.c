@@ -24,7 +24,8 @@ struct remaining {
 static bool end_this_within(int64_t ms)
 {
     const struct itimerval timer = {
-        .it_value = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000 * 1000)}};
+        .it_value = {.tv_sec = (time_t)MIN(ms / 1000, INT32_MAX), /* time_t may have 32 bits */
+                     .tv_usec = (suseconds_t)(ms % 1000 * 1000)}};
     sigset_t alarm_only;
 
     sigemptyset(&alarm_only);

@@ -53,8 +53,10 @@ struct timespec worker_after_ms(int64_t ms)
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += (time_t)(ms / 1000) + (t.tv_nsec + ms % 1000 * 1000000) / 1000000000;
-    t.tv_nsec = (t.tv_nsec + ms % 1000 * 1000000) % 1000000000;
+    t.tv_sec += (time_t)(ms / 1000);
+    t.tv_nsec += (long)(ms % 1000) * 1000000;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
     return t;
 }
 

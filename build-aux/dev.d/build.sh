@@ -20,6 +20,7 @@ configure_args() { # NAME
     coverage) echo "CC=gcc --enable-coverage" ;;
     # addr2line of Debian 12 takes the wrong file for functions of headers, if DWARF is newer.
     walk) echo "--enable-werror CC=gcc --disable-shared CFLAGS='-gdwarf-4 -O0 -U_FORTIFY_SOURCE'" ;;
+    i386 | armhf | arm64 | s390x) cross_args "$1" ;;
     *) die "there is no build called \"$1\"" ;;
     esac
 }
@@ -94,6 +95,7 @@ flags_by_file() { # NAME: what make is to evaluate
             ": CFLAGS += -include $root/_build/$1/others.h"
         echo tests/{cli,demo,hazards,interop,live,support,torture,unit}/%.{o,lo} ": CFLAGS += $plain"
         ;;&
+    i386 | armhf | arm64 | s390x) echo tests/{cli,live,support,torture,unit}/%.{o,lo} ": CFLAGS += $plain" ;;
     asan)
         echo tests/unit/unit-{handle_test,names_test,once_call_test,session_test}%o \
             tests/live/live-{cancel,fence}%o ": CFLAGS += -O1"
@@ -108,7 +110,7 @@ flags_by_file() { # NAME: what make is to evaluate
 # archives get by with a short one; configure's tries and tests/cli/clone.sh have libtool's.
 quick_libtool() { # NAME: an assignment for make
     case $1 in
-    gcc | asan | tsan | clang) echo "LIBTOOL=/bin/sh $root/build-aux/dev.d/libtool.sh" ;;
+    gcc | asan | tsan | clang | i386 | armhf | arm64 | s390x) echo "LIBTOOL=/bin/sh $root/build-aux/dev.d/libtool.sh" ;;
     esac
 }
 
@@ -203,6 +205,19 @@ show_tests() { # NAME
         again+=("$(tests_again "$1" "$test_target")")
     fi
     show_again "${again[@]}"
+}
+
+# Runs one test of _build/NAME under the watchdog, in front of which may stand what "within" says, and counts it.
+within=()
+one_test() { # NAME TEST COMMAND…
+    local log result=PASS status=0 before=$failed
+    local words=("${within[@]}" env "top_srcdir=$root" "top_builddir=$root/_build/$1" G_SLICE=always-malloc
+        "_build/$1/tests/support/zkl-watchdog" "${@:3}")
+    log=$(log_name "$1 $2")
+    "${words[@]}" >"$log" 2>&1 </dev/null || status=$?
+    ((status == 0)) || result=FAIL
+    count_test "$result" "$1" "$2" "$log" "$status"
+    ((failed == before)) || again+=("$(quoted "${words[@]}")")
 }
 
 show_again() { # COMMAND…

@@ -38,19 +38,9 @@ tls() {
     build tls tools/zkl lib/libzkl.la tests/support/zkl-watchdog
     failed=0
     for test in tls stunnel; do
-        one_test tests/tls/$test.sh
+        one_test tls tests/tls/$test.sh bash tests/tls/$test.sh
     done
     show_again "${again[@]}"
     say "$passed passed, $failed failed, $skipped skipped, in $SECONDS s"
     ((failed == 0)) || exit 1
-}
-
-one_test() { # SCRIPT
-    local log result=PASS status=0 before=$failed
-    local words=(env "top_srcdir=$root" "top_builddir=$root/_build/tls" _build/tls/tests/support/zkl-watchdog bash "$1")
-    log=$(log_name "tls $1")
-    "${words[@]}" >"$log" 2>&1 || status=$?
-    ((status == 0)) || result=FAIL
-    count_test "$result" tls "$1" "$log" "$status"
-    ((failed == before)) || again+=("$(quoted "${words[@]}")")
 }

@@ -40,8 +40,8 @@ struct timespec clock_after_ms(int64_t ms)
 
     ms = ms > LONG_MS ? LONG_MS : ms > 0 ? ms : 0; /* no overflow */
     clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += ms / 1000;
-    t.tv_nsec += ms % 1000 * 1000000;
+    t.tv_sec += (time_t)(ms / 1000);
+    t.tv_nsec += (long)(ms % 1000) * 1000000;
     t.tv_sec += t.tv_nsec / 1000000000;
     t.tv_nsec %= 1000000000;
     return t;

@@ -37,7 +37,7 @@ static void set_fd(struct timers *timers, int64_t due)
     /* 0 would disarm it; and time_t may have 32 bits. */
     due = CLAMP(due, 1, INT64_C(1000000000) * INT32_MAX);
     spec.it_value.tv_sec = (time_t)(due / 1000000000);
-    spec.it_value.tv_nsec = due % 1000000000;
+    spec.it_value.tv_nsec = (long)(due % 1000000000);
     if (timerfd_settime(timers->fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0)
         g_error("zkl: setting a timerfd: %s", g_strerror(errno)); /* losses would not be told */
 }

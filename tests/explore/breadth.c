@@ -144,15 +144,15 @@ static void level_clear(struct level *l)
     l->count = 0;
 }
 
-static uint8_t *pack_word(uint8_t *to, uint64_t word)
+static uint8_t *pack_word(uint8_t *to, const uint8_t *word, size_t size)
 {
     uint8_t *bits = to++;
 
     *bits = 0;
-    for (int k = 0; k < WORD; k++, word >>= 8)
-        if (word & 0xff) {
+    for (size_t k = 0; k < MIN(size, (size_t)WORD); k++)
+        if (word[k]) {
             *bits |= (uint8_t)(1U << k);
-            *to++ = (uint8_t)word;
+            *to++ = word[k];
         }
     return to;
 }
@@ -169,7 +169,7 @@ static uint16_t pack(const uint8_t *state, size_t size, uint8_t *packed)
             *to++ = 0;
             *to++ = zeros;
         } else {
-            to = pack_word(to, word_at(state, at, size));
+            to = pack_word(to, &state[at], size - at);
             at += WORD;
         }
     }

@@ -67,7 +67,7 @@ static void read_block(struct fair *f, guint block)
 
     f->words = g_renew(guint32, f->words, end - start);
     scratch_seek(f->file, start * sizeof(guint32));
-    scratch_read(f->file, f->words, (end - start) * sizeof(guint32));
+    scratch_read(f->file, f->words, (gsize)(end - start) * sizeof(guint32));
     f->first = block * BLOCK;
     f->length = MIN(BLOCK, f->count - f->first);
     for (guint32 k = 0; k < f->length; k++) {

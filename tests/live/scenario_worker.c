@@ -116,7 +116,7 @@ int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *spec, str
         int64_t due = spec->it_value.tv_sec * INT64_C(1000000000) + spec->it_value.tv_nsec;
         due = base.boot + (due - atomic_load(&page->boot_skew) - base.boot) / rate() * PER_MILLE;
         due = MAX(due, 1); /* 0 would disarm it */
-        real.it_value = (struct timespec){due / 1000000000, due % 1000000000};
+        real.it_value = (struct timespec){(time_t)(due / 1000000000), (long)(due % 1000000000)};
     }
     return __real_timerfd_settime(fd, flags, &real, old);
 }

@@ -42,7 +42,8 @@ struct zk_server_options {
  */
 bool zk_server_is_odd(const struct zk_server_options *o, const char *word);
 
-/* Are java and the server's packages there, and is $ZKL_ZOOKEEPER not "none"? */
+/* Are java and the server's packages there, and is $ZKL_ZOOKEEPER not "none"? It may name another
+ * release: what java takes for a path of classes. */
 bool zk_server_available(void);
 
 /* Starts the servers and waits until all nodes serve. If they do not, it writes a

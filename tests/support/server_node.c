@@ -25,9 +25,19 @@ static const char *logger_jar(void)
     return NULL;
 }
 
+/* Returns the path of another release's classes, "none", or NULL for the installed ones. */
+static const char *other_release(void)
+{
+    const char *other = getenv("ZKL_ZOOKEEPER");
+
+    return other && *other ? other : NULL;
+}
+
 bool node_available(void)
 {
-    if (g_strcmp0(getenv("ZKL_ZOOKEEPER"), "none") == 0 || access(jar, R_OK) != 0 || !logger_jar())
+    const char *other = other_release();
+
+    if (other ? strcmp(other, "none") == 0 : access(jar, R_OK) != 0 || !logger_jar())
         return false;
     char *java = g_find_program_in_path("java");
     g_free(java);
@@ -164,7 +174,8 @@ bool node_launch(struct node *n, const struct zk_server_options *o)
     if (zk_server_is_odd(o, "eager"))
         g_ptr_array_add(argv, g_strdup("-Dzookeeper.enableEagerACLCheck=true"));
     g_ptr_array_add(argv, g_strdup("-cp"));
-    g_ptr_array_add(argv, g_strdup_printf("%s:%s", jar, logger_jar()));
+    g_ptr_array_add(argv, other_release() ? g_strdup(other_release())
+                                          : g_strdup_printf("%s:%s", jar, logger_jar()));
     g_ptr_array_add(argv, g_strdup("org.apache.zookeeper.server.quorum.QuorumPeerMain"));
     g_ptr_array_add(argv, g_strdup("zoo.cfg"));
     g_ptr_array_add(argv, NULL);

@@ -264,7 +264,7 @@ static void expect_any_order(uint64_t seed, size_t count)
 TEST_CASE(agrees_with_an_oracle_in_any_order)
 {
     for (uint64_t seed = 1; seed <= 4000; seed++)
-        expect_any_order(seed, 1 + seed % 20);
+        expect_any_order(seed, 1 + (size_t)(seed % 20));
 }
 
 TEST_CASE(large_lists)

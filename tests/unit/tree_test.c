@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -376,6 +377,15 @@ static void look_without_stdin(void)
     if (!kept_0 || next == STDIN_FILENO || !processes_reserve() || next_descriptor() != next)
         _exit(3);
     _exit(0);
+}
+
+/* Not all file systems keep to the 32 bits of a long: stat() of a zkl on another one would fail. */
+TEST_CASE(numbers_of_files)
+{
+    struct stat any;
+
+    CHECK_INT(sizeof any.st_ino, 8);
+    CHECK_INT(sizeof any.st_size, 8);
 }
 
 TEST_CASE(no_descriptor_is_wasted)
