@@ -14,9 +14,9 @@ SIGNAL = 128
 OF_COMMANDS = ("elect", "lock", "member", "once", "shards")  # as in the table: with 126 and 127
 
 
-def table():
+def table(root=Path()):
     """The columns' statuses, and the set of those of each verb."""
-    text = re.search(r"\.Bl -column [^\n]*\n(.*?)\.El", Path("man/zkl.1").read_text(), re.S).group(1)
+    text = re.search(r"\.Bl -column [^\n]*\n(.*?)\.El", (root / "man/zkl.1").read_text(), re.S).group(1)
     rows = [re.split(r" Ta ", line.removeprefix(".It ")) for line in text.splitlines()]
     columns = [int(number) for number in rows[0][1:]]
     return columns, {row[0]: {n for n, mark in zip(columns, row[1:], strict=True) if mark == "x"} for row in rows[1:]}

@@ -3,7 +3,7 @@
 
 held=() broken=() left_out=()
 
-# A part that fails ends no other. What it has left out itself, it has said.
+# A part that fails ends no other. What it has left out itself, it has said: in a sentence, or as tests that were skipped.
 part() { # WHAT COMMAND…
     local what=$1 log
     shift
@@ -11,13 +11,17 @@ part() { # WHAT COMMAND…
     printf '\n== %s\n' "$what"
     if "$@" 2>&1 | tee "$log"; then held+=("$what"); else broken+=("$what: $(quoted "$@")"); fi
     mapfile -t -O "${#left_out[@]}" left_out < <(
-        grep -E ' is left out: | is not tested$|^systemd is not started | with no former version: ' "$log" || true
+        grep -E ' is left out: | is not tested$|^systemd is not started | with no former version: |^skipped: |^  PASS .* [1-9][0-9]* skipped$|^  SKIP ' "$log" |
+            tr -s ' ' | sed 's/^ //'
     )
 }
 
+# Without git nothing is.
 all_is_committed() {
-    [ -z "$(git status --porcelain)" ] || {
-        git status --short
+    local changed
+    changed=$(git status --short) || return
+    [ -z "$changed" ] || {
+        say "$changed"
         return 1
     }
 }

@@ -29,6 +29,20 @@ const char *options_take(void *ret, size_t size, const void *given)
     return NULL;
 }
 
+const char *options_give(void *ret, const void *from, size_t size, size_t least)
+{
+    size_t filled = 0;
+
+    if (ret)
+        memcpy(&filled, ret, sizeof filled);
+    if (filled < least || size < least)
+        return "ret is NULL, or ret->size is too small";
+    filled = MIN(filled, size);
+    memcpy(ret, from, filled);
+    memcpy(ret, &filled, sizeof filled);
+    return NULL;
+}
+
 const char *options_check(const char *name, zkl_parents parents)
 {
     if (name && strnlen(name, NAME_MAX_BYTES + 1) > NAME_MAX_BYTES)

@@ -13,6 +13,11 @@
  * padding would follow that has a reserved member there. */
 const char *options_take(void *ret, size_t size, const void *given);
 
+/* Fills a struct of a caller, which has told its size in it, from one of size bytes: as much as
+ * both have. Sets the caller's size to how many bytes were filled. least: the size of the first
+ * version. Returns NULL, or what is wrong: one of them is smaller than that, or ret is NULL. */
+const char *options_give(void *ret, const void *from, size_t size, size_t least);
+
 /* Returns what is wrong with two options that many structs have; NULL: nothing. name may be
  * NULL. */
 const char *options_check(const char *name, zkl_parents parents);

@@ -1195,6 +1195,9 @@ void zkl_election_free(zkl_election *e)
 
 /* ---- asking ---- */
 
+/* The size in the first version. Later members come after it. */
+#define STATUS_LEAST (offsetof(zkl_election_status, reserved) + sizeof(int))
+
 static void election_describe(const zkl_election *e, zkl_election_status *ret)
 {
     const struct election_candidacy *c = e->candidacy;
@@ -1227,13 +1230,10 @@ int zkl_election_get_status(zkl_election *e, zkl_election_status *ret)
 
     if (code)
         return code;
-    if (!ret || ret->size < sizeof status)
-        return error_set(ZKL_EINVAL, election_path(e),
-                         "zkl_election_get_status: ret is NULL, or ret->size is too small");
     session_lock(e->session);
     election_describe(e, &status);
     session_unlock(e->session);
-    status.size = sizeof status;
-    memcpy(ret, &status, sizeof status);
-    return 0;
+    const char *wrong = options_give(ret, &status, sizeof status, STATUS_LEAST);
+    return wrong ? error_set(ZKL_EINVAL, election_path(e), "zkl_election_get_status: %s", wrong)
+                 : 0;
 }

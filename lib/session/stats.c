@@ -8,10 +8,14 @@
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/options.h"
 
 #define US INT64_C(1000)
 #define MS (1000 * US)
 #define S (1000 * MS)
+
+/* The size in the first version. Later members come after it. */
+#define STATS_LEAST (offsetof(zkl_stats, oldest_wait_ms) + sizeof(int64_t))
 
 static const int64_t stats_bounds_ns[ZKL_HISTOGRAM_BUCKETS - 1] = {
     US,       10 * US,  100 * US, 500 * US, MS,     5 * MS,  10 * MS, 50 * MS,
@@ -209,9 +213,6 @@ int zkl_session_stats(zkl_session *s, zkl_stats *ret)
 
     if (code)
         return code;
-    if (!ret || ret->size < sizeof *ret)
-        return error_set(ZKL_EINVAL, NULL,
-                         "zkl_session_stats: ret is NULL, or ret->size is too small");
     session_lock(s);
     s->stats.connected = s->up;
     s->stats.requests_queued = s->parked.length;
@@ -220,10 +221,11 @@ int zkl_session_stats(zkl_session *s, zkl_stats *ret)
     s->stats.deadline_left_ms = stats_left_ms(s, now);
     s->stats.session_timeout_ms = s->timeout_ms;
     s->stats.oldest_wait_ms = (now.boot - stats_find_oldest(s, now.boot)) / CLOCK_MS;
-    memcpy(ret, &s->stats, sizeof *ret);
+    zkl_stats stats = s->stats;
     session_unlock(s);
-    ret->callbacks_queued = callbacks_queued(s->callbacks);
-    return 0;
+    stats.callbacks_queued = callbacks_queued(s->callbacks);
+    const char *wrong = options_give(ret, &stats, sizeof stats, STATS_LEAST);
+    return wrong ? error_set(ZKL_EINVAL, NULL, "zkl_session_stats: %s", wrong) : 0;
 }
 
 /* ---- as text: pure, without a locale or a session ---- */
@@ -510,7 +512,8 @@ static GArray *stats_copy_paths(zkl_session *s)
 static int stats_write(const char *what, const zkl_stats *stats, const GArray *paths,
                        const zkl_label *labels, size_t count, char *buf, size_t size)
 {
-    const char *wrong = !stats || stats->size < sizeof *stats
+    zkl_stats known = ZKL_STATS_INIT; /* 0 where those of an older program end */
+    const char *wrong = !stats || options_give(&known, stats, stats->size, STATS_LEAST)
                             ? "stats is NULL or its size too small"
                         : (count > 0 && !labels) || (size > 0 && !buf) ? "labels or buf is NULL"
                                                                        : NULL;
@@ -523,7 +526,7 @@ static int stats_write(const char *what, const zkl_stats *stats, const GArray *p
     if (wrong) {
         length = error_set(ZKL_EINVAL, NULL, "%s: %s", what, wrong);
     } else {
-        stats_append_all(text, shown->str, stats);
+        stats_append_all(text, shown->str, &known);
         if (paths)
             stats_append_paths(text, others->str, paths);
         length = (int)text->len;

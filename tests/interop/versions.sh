@@ -241,6 +241,23 @@ options() {
 O
 }
 
+# The package for Python of one version, with the library of another that is not older.
+package() { # WHAT SOURCE LIBRARY
+    local modules=$scratch/modules
+    command -v python3 >/dev/null || {
+        missing python3
+        return
+    }
+    rm -rf "$modules" && mkdir "$modules" && cp -r "$2/python/zkl" "$modules" && chmod -R u+w "$modules"
+    python3 -B "$2/python/declarations.py" "$2" >"$modules/zkl/_c.py"
+    run env PYTHONPATH="$modules" ZKL_LIBRARY="$3" python3 -B -c '
+import sys, zkl
+with zkl.Session(sys.argv[1]) as session, zkl.Election(session, "/interop/package-election", "me") as election:
+    with zkl.Mutex(session, "/interop/package").hold() as grant:
+        print(grant.state.name, session.stats().held, election.status().ahead)' "$ZKL_CONNECT"
+    expect "$1" "0:HELD 1 -1:" "$status:$out:$err"
+}
+
 # ---- what must be refused ----
 
 # This version refuses the other one's lock with a sentence, and the other one waits for this version's.
@@ -344,6 +361,7 @@ pretend next next-{word,mark,retained,record,round} break-{form,order,token,mark
 export PEER_SESSION_MS=20000 # longer than a machine stands still
 meet next
 options
+package "the package for Python with the library of the next version" "$top_srcdir" "$pretended/next/made/libzkl.so.0"
 refuse next-word zkl
 refuse next-mark zkl
 refuse next-retained zkl-retain
@@ -358,6 +376,7 @@ if [ -n "${ZKL_FORMER-}" ]; then
     make_starters former "$ZKL_FORMER/lib/.libs" "$ZKL_FORMER/tools/.libs/zkl" "$top_builddir/tests/interop/.libs/zkl-peer"
     meet former
     contend_with former
+    package "the former version's package with this library" "$ZKL_FORMER/source" "$top_builddir/lib/.libs/libzkl.so.0"
 fi
 if [ -n "${ZKL_FLEET_SECONDS-}" ]; then
     contend_with next

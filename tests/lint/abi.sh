@@ -1,6 +1,6 @@
 #!/bin/bash
 # What programs have compiled in of the headers is what tests/lint/libzkl0.abi says, which grows with `./dev abi`; nothing
-# of a release is lost from it, or from tests/unit/stored.txt; and the library exports what it says.
+# of a release is lost from it, from interface.txt or from tests/unit/stored.txt; and the library exports what it says.
 # debian/libzkl0.symbols has each of its functions, so that dpkg-gensymbols misses one that is gone.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
@@ -56,21 +56,23 @@ expect_some "a member in padding is none at the end" "$(differs "$scratch/copy" 
 
 # ---- what was released ----
 
-# Rows that the file had in the newest release, and has no more. A member may have taken the place of one that is reserved.
+# Rows that the file had in the newest release, and has no more: comments are none. A member may have taken the place of one
+# that is reserved.
 shrunk() { # REPOSITORY FILE
     local release row
     release=$(git -C "$1" describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null) || return
-    git -C "$1" show "$release:$2" 2>/dev/null | grep -vxFf "$1/$2" | while read -r row; do
+    git -C "$1" show "$release:$2" 2>/dev/null | grep -v '^#' | grep -vxFf "$1/$2" | while read -r row; do
         if [[ $row != struct*.reserved\ * ]] || ! grep -qx "${row/.reserved /\\.[a-z_0-9]* }" "$1/$2"; then echo "$row"; fi
     done
 }
 if command -v git >/dev/null; then
-    for file in $tracked tests/unit/stored.txt; do
+    for file in $tracked tests/lint/interface.txt tests/unit/stored.txt; do
         expect_none "$file has all that it had in a release" "$(shrunk "$top_srcdir" "$file")"
     done
-    (git init -q "$scratch/released" && cd "$scratch/released" && printf '%s\n' one two >rows && git add rows &&
+    (git init -q "$scratch/released" && cd "$scratch/released" && printf '%s\n' '# one' one two >rows && git add rows &&
         git -c user.name=x -c user.email=x@localhost commit -qm x && git tag v0.1.0 && echo two >rows)
-    expect_some "sees a row of a release that is lost" "$(shrunk "$scratch/released" rows)"
+    expect_some "sees a row of a release that is lost" "$(shrunk "$scratch/released" rows | grep -x one)"
+    expect_none "a comment is no row" "$(shrunk "$scratch/released" rows | grep '#')"
     (cd "$scratch/released" && printf '%s\n' 'struct x.reserved 8 4: int' >rows &&
         git -c user.name=x -c user.email=x@localhost commit -qam x && git tag v0.2.0 &&
         printf '%s\n' 'struct x.depth 8 4: int' >rows)
@@ -91,6 +93,7 @@ names=$(named "$top_srcdir/$tracked")
 library=$top_builddir/lib/.libs/libzkl.so
 if [ -e "$library" ] && command -v readelf >/dev/null; then
     expect_none "what it says (<) and what libzkl.so exports (>) agree" "$(diff <(echo "$names") <(exported "$library") | grep '^[<>]')"
+    expect_some "it has the soname that programs name" "$(readelf -dW "$library" | grep -F '(SONAME)' | grep -F '[libzkl.so.0]')"
     expect_some "sees a function of another version" "$(diff <(sed '1s/_0/_9/' <<<"$names") <(exported "$library"))"
 else
     skip "no libzkl.so, or no readelf"

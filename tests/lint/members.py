@@ -230,4 +230,5 @@ def main(kind, root):
             print("%s: %s%s%s %s" % (page.name, section, ": " if entry else "", entry, what))
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -70,6 +70,54 @@ expect_some "sees another day" "$(other_days "$told_root")"
 sed -i -E '0,/^## /s/ \(.*//' "$told_root/NEWS.md"
 expect_none "and news without one" "$(day_of_news "$told_root")"
 
+# All of ./dev release, with other commands in place of ours.
+released() { # WHAT-FAILS [--quick]
+    (
+        set -euE -o pipefail
+        root=$scratch/release logs=$scratch/release/logs
+        rm -rf "$root"
+        cp -r "$told_root" "$root"
+        cd "$root"
+        git init -q
+        echo logs >.gitignore
+        # shellcheck disable=SC2016
+        printf '%s\n' '#!/bin/sh' '[ "$1" != "$FAILS" ] || exit 3' 'case $1 in' \
+            'check) printf "  %s   gcc      tests/%s\n" PASS "a 2 passed, 0 failed, 0 skipped" PASS "b 2 passed, 0 failed, 1 skipped" SKIP "c skipped" ;;' \
+            'deb) echo "systemd is not started here" ;;' 'versions) echo "skipped: the former version" ;;' 'esac' >dev
+        chmod +x dev
+        git add .
+        git -c user.name=x -c user.email=x@localhost commit -qm x
+        mkdir logs
+        [ "$1" != commit ] || echo >>dev
+        [ "$1" != git ] || rm -rf .git
+        for part in say release; do
+            # shellcheck disable=SC1090
+            . "$top_srcdir/build-aux/dev.d/$part.sh"
+        done
+        FAILS=$1 release "${@:2}"
+        echo "it ends well"
+    ) 2>&1
+}
+below() { # HEADING: the list there
+    awk -v heading="== $1" '/^==/ { on = $0 == heading; next } on && NF'
+}
+if command -v git >/dev/null; then
+    all=$(released "")
+    expect_some "./dev release ends well if all of it does" "$(grep -x 'it ends well' <<<"$all")"
+    expect_none "it says what was skipped" "$(below "what was not run" <<<"$all" | head -n 4 |
+        diff - <(printf -- '- %s\n' "PASS gcc tests/b 2 passed, 0 failed, 1 skipped" "SKIP gcc tests/c skipped" "systemd is not started here" "skipped: the former version"))"
+    expect_none "all five parts hold" "$(below "what holds" <<<"$all" | grep -c '^- ' | grep -vx 5)"
+    expect_some "with --quick it says so" "$(released "" --quick | below "what was not run" | grep -x -- '- ./dev versions')"
+    for fails in check deb versions tarball commit git; do
+        all=$(released $fails)
+        expect_some "it fails without $fails" "$(below "what has failed" <<<"$all" | grep -E ": (\./dev $fails|all_is_committed)\$")"
+        expect_none "and does not end well" "$(grep -x 'it ends well' <<<"$all")"
+        expect_none "but does the other parts" "$(below "what holds" <<<"$all" | grep -c '^- ' | grep -vx 4)"
+    done
+else
+    missing git
+fi
+
 # ---- the owner ----
 
 owner() { # WHAT, as configure.ac has it

@@ -2,6 +2,7 @@
  * servers, credentials, and the structs of all of the library's options. */
 #include "by_hand.h"
 #include "lib/base/credentials.h"
+#include "lib/base/options.h"
 #include "lib/base/thread.h"
 #include "lib/session/core.h"
 #include "runner.h"
@@ -845,6 +846,39 @@ TEST_CASE(status_size)
     CHECK_INT(status->size, sizeof *status);
     zkl_election_free(e);
     zkl_session_close(s);
+}
+
+struct grown {
+    size_t size;
+    int64_t first, second, third;
+};
+
+/* The first version had .first, the library has .second, and a newer program has .third. */
+TEST_CASE(structs_that_grow)
+{
+    enum {
+        FIRST = offsetof(struct grown, second),
+        SECOND = offsetof(struct grown, third),
+    };
+    static const struct grown ours = {SECOND, 1, 2, 3};
+    static const struct grown filled[] = {{0, -1, -1, -1},
+                                          {FIRST - 1, -1, -1, -1},
+                                          {FIRST, 1, -1, -1},
+                                          {SECOND, 1, 2, -1},
+                                          {SECOND, 1, 2, -1}};
+    const size_t sizes[] = {0, FIRST - 1, FIRST, SECOND, sizeof ours};
+    struct grown theirs;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        theirs = (struct grown){sizes[i], -1, -1, -1};
+        CHECK_INT(!options_give(&theirs, &ours, SECOND, FIRST), sizes[i] >= FIRST);
+        CHECK_INT(theirs.size, filled[i].size);
+        CHECK_INT(theirs.first, filled[i].first);
+        CHECK_INT(theirs.second, filled[i].second);
+        CHECK_INT(theirs.third, filled[i].third);
+    }
+    CHECK(options_give(&theirs, &ours, FIRST - 1, FIRST) != NULL);
+    CHECK(options_give(NULL, &ours, SECOND, FIRST) != NULL);
 }
 
 static void count_warning(const zkl_log_record *record, void *data)
