@@ -8,8 +8,9 @@
  *   last parameter is a std::error_code are noexcept and set it, to 0 on success. If memory runs
  *   out there, the process ends, as it does in the library itself.
  * - Time limits are std::chrono durations. They are rounded up to milliseconds, and a negative one
- *   counts as 0. Functions without a limit wait without limit. Those named try_... return false or
- *   an empty grant if somebody else holds, and throw for every other reason.
+ *   counts as 0. Functions without a limit wait without limit, except election::get_leader() and
+ *   those whose limit is {} by default: they wait for one session timeout. Those named try_...
+ *   return false or an empty grant if somebody else holds, and throw for every other reason.
  * - zkl::mutex and zkl::rwlock work with std::unique_lock, std::lock_guard and std::shared_lock,
  *   and belong to the thread that locked them. Grants of every other kind belong to no thread: a
  *   zkl::grant may be moved to another one, and its destructor releases it.
@@ -23,11 +24,11 @@
  * session_options::thrown, on the same thread. If there is no hook, or the hook throws, the process
  * ends by std::terminate(). No exception passes through C.
  *
- * A callback may come late. Only the session's destructor waits for callbacks: when it returns,
- * those that were running or queued have returned, or were given to the executor (unless it runs
- * inside a callback). So declare what callbacks refer to before the session, or let them own it.
- * Tasks of the executor that have not run yet are the executor's own, and what they refer to must
- * last until they have run.
+ * A callback may come late. Only the session's destructor waits for callbacks, and that of a watch
+ * for its own call: when the session's returns, those that were running or queued have returned, or
+ * were given to the executor (unless it runs inside a callback). So declare what callbacks refer to
+ * before the session, or let them own it. Tasks of the executor that have not run yet are the
+ * executor's own, and what they refer to must last until they have run.
  *
  * No destructor waits for a server except the session's, which waits up to 5 s. Their order does
  * not matter: locks, grants and elections may go before their session or after it. But a mutex or

@@ -159,7 +159,8 @@ class election
         return detail::acquire(where_, ec, [&](auto *g) { return get(ZKL_FOREVER, g); });
     }
 
-    /* An empty grant if another candidate leads, now or within limit. */
+    /* An empty grant if another candidate leads, now or within limit; or if this one campaigns
+     * already, or is started. */
     grant try_campaign()
     {
         return detail::try_acquire(where_, [&](auto *g) { return get(0, g); });
@@ -208,7 +209,7 @@ class election
         detail::check(zkl_election_resign(who_->handle));
     }
 
-    /* Ends the term of a started election, which campaigns again. */
+    /* Ends the term of a started election, which campaigns again, or with once stops. */
     void yield()
     {
         detail::check(zkl_election_yield(who_->handle));

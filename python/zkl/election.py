@@ -98,7 +98,8 @@ class Election(Handle):
         self._c.use(lib.zkl_election_resign)
 
     def step_down(self) -> None:
-        """Ends the term of a started election. The candidate queues again, as the last one."""
+        """Ends the term of a started election. The candidate queues again, as the last one; with once the election
+        stops."""
         self._c.use(lib.zkl_election_yield)
 
     def status(self) -> ElectionStatus:
@@ -111,7 +112,7 @@ class Election(Handle):
         """(token, id) of the one that leads; None: nobody does."""
         id, token = ctypes.create_string_buffer(4096), c_uint64()
         try:
-            self._c.use(lib.zkl_election_leader, id, len(id), byref(token))
+            self._c.ask(lib.zkl_election_leader, id, len(id), byref(token))
         except Error as error:
             if error.code != Code.ENOENT:
                 raise

@@ -202,8 +202,8 @@ class Session:
             raise
 
     def close(self) -> None:
-        """Grants are LOST, operations end with Closed. Waits for callbacks, and for the servers up to 5 s. Any thread
-        may close, while others use the session."""
+        """Grants are LOST, operations end with Closed. Waits for callbacks, and for the servers up to 5 s; inside a
+        callback it waits for neither. Any thread may close, while others use the session."""
         self._c.close()
 
     def _close(self, handle: Optional[c_void_p]) -> None:

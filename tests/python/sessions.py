@@ -475,6 +475,21 @@ def fenced_while_released(session, other, path):
     zkl.Semaphore(other, path).acquire(timeout=0).release()
 
 
+def closed_while_asking(session, other, path):
+    """close() of an election does not wait for the servers that another thread asks who leads."""
+    lib, election, heard = _library.lib, zkl.Election(session, path), []
+    begun, done, ask = threading.Event(), threading.Event(), lib.zkl_election_leader
+    lib.zkl_election_leader = lambda *rest: (begun.set(), done.wait(), ask(*rest))[2]
+    thread = threading.Thread(target=lambda: heard.append(election.leader()))
+    thread.start()
+    begun.wait()
+    election.close()
+    done.set()
+    thread.join()
+    lib.zkl_election_leader = ask
+    assert heard == [None]
+
+
 CASES = (errors, bad_arguments, options, functions, raised, inside, closed, closed_inside, left_open,
          left_beside_threads, closed_beside_threads, closed_while_waiting, closed_while_used, fenced_while_released,
-         claimed, logged, stats, credentials)
+         closed_while_asking, claimed, logged, stats, credentials)

@@ -439,6 +439,11 @@ static void write_selector(void)
     write_term(ZKL_LAYOUT_SELECTOR, 0);
 }
 
+static void write_selector_priority(void)
+{
+    write_term(ZKL_LAYOUT_SELECTOR, 7);
+}
+
 static void write_kazoo_election(void)
 {
     write_term(ZKL_LAYOUT_KAZOO, 0);
@@ -630,6 +635,7 @@ static const struct {
     {"latch", write_latch},
     {"priority", write_priority},
     {"selector", write_selector},
+    {"selector with a priority", write_selector_priority},
     {"election for kazoo", write_kazoo_election},
     {"transactions", write_transactions},
     {"counter of 4 bytes", write_counter_32},
