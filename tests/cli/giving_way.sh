@@ -71,6 +71,9 @@ wait_until "it runs" test -e "$scratch/ready"
 "$ZKL" revoke $L >/dev/null
 wait_until "it has heard" test -e "$scratch/heard"
 refused "and holds" 1 "held by somebody else" lock -n $L true
+rm "$scratch/heard"
+kill -TERM "$stubborn"
+if wait_until "a TERM after that is the first" test -e "$scratch/heard"; then pass "a TERM after that is the first"; fi
 touch "$scratch/enough"
 status_of "$stubborn"
 expect "until it ends" 0 "$?"

@@ -75,6 +75,36 @@ leaves 'while :; do sleep 0.05; done' -1 setsid --kill-after 0
 kill -TERM "$holder"
 expect_rest "--kill-after 0" 143 "ended 143,rest KILL,released"
 
+# Where there is a lock within, the guard asks its zkl alone, which asks its own command. Both have time to end when
+# KILL has come to the rest.
+cat >"$scratch/within.py" <<'END'
+import os, signal, sys, time
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+open(sys.argv[1], "w").close()
+print(signal.sigwaitinfo([signal.SIGTERM]).si_pid, flush=True)
+while os.path.exists("/proc/" + sys.argv[2]):
+    time.sleep(0.02)
+sys.exit(5)
+END
+lock_within() {
+    rm -f "$scratch"/{ready,lines,act}
+    "$ZKL" lock $L --status-fd 9 --kill-after 6 -- sh -c '
+        trap "exit 3" TERM
+        setsid "$tools/stamp" "$scratch/act" -1 >/dev/null 2>&1 &
+        setsid "$ZKL" lock $L-within --status-fd 8 -- python3 "$scratch/within.py" "$scratch/ready" $! \
+            8>"$scratch/inner" >"$scratch/asker" 2>/dev/null &
+        echo $! >"$scratch/within"
+        while :; do sleep 0.05; done' 9>"$scratch/lines" 2>"$scratch/holder.err" &
+    holder=$!
+    remember "$holder"
+    wait_until "the command within runs" test -e "$scratch/ready"
+    kill -TERM "$holder"
+    expect_rest "a lock within" 3 "ended 3,rest TERM,rest KILL,released"
+    expect "a lock within: its zkl alone asks its command" "$(<"$scratch/within")" "$(<"$scratch/asker")"
+    expect "a lock within: its command has its time to end" "ended 5" "$(grep ^ended "$scratch/inner")"
+}
+if command -v python3 >/dev/null; then lock_within; else missing python3 "a lock within"; fi
+
 # A name is no reason to be left alone, nor to be waited for. Without a cgroup, which asks no names.
 [ "$(id -u)" != 0 ] || by=(unshare -m sh -c 'umount -alt cgroup2 2>/dev/null; exec "$@"' sh)
 for name in zkl-closing lock-guard; do

@@ -29,6 +29,9 @@ refused "not executable" 126 "$scratch/plain" lock $L "$scratch/plain"
 refused "a folder" 126 "$scratch" lock $L "$scratch"
 expect_no_node "nothing is left" $L
 
+# What a server allows is known with its first answer.
+refused "--grace is too much for the session that the servers allow" 64 "^zkl: --grace: 60 s is too much for a session timeout of [0-9.]+ s: " --session-timeout 1h lock --grace 60 $L touch "$scratch/ran"
+
 # Arguments go as they are; options end at the first operand after PATH.
 run "$ZKL" lock $L printf '<%s>' -n "a b" '$HOME' -- -E
 expect "arguments" '<-n><a b><$HOME><--><-E>' "$out"

@@ -30,8 +30,8 @@ refused "--on-outgrown" 64 "pray" lock --on-outgrown pray $L touch "$scratch/ran
 if [ -e "$scratch/ran" ]; then fail "none of these ran"; else pass "none of these ran"; fi
 
 # The lines of a run, and of one whose command is not found.
-run "$ZKL" lock $L --status-fd 1 true
-expect "--status-fd 1" "0:waiting,held,started,ended,released" "$status:$(cut -d' ' -f1 <<<"$out" | paste -sd,)"
+run "$ZKL" lock $L --status-fd 1 --on-lost 'echo it was' true
+expect "--status-fd 1, and --on-lost of what is not lost" "0:waiting,held,started,ended,released" "$status:$(cut -d' ' -f1 <<<"$out" | paste -sd,)"
 "$ZKL" lock $L --status-fd 9 sh -c 'echo $$ $ZKL_TOKEN; kill -TERM $$' 9>"$scratch/lines" >"$scratch/out"
 read -r pid token <"$scratch/out"
 expect "the numbers" "held $token,started $pid,ended 143" "$(sed -n 2,4p "$scratch/lines" | paste -sd,)"

@@ -260,7 +260,7 @@ done
 refused "a refused port, by ls" 69 "$nobody" --connect $nobody --connect-timeout 0.5 ls /a
 refused "a refused port, by elect --once" 69 "$nobody" --connect $nobody --connect-timeout 0.5 elect --once /a me touch "$ran"
 refused "a refused port, by elect --leader" 69 "$nobody" --connect $nobody --connect-timeout 0.5 elect --leader /a
-refused "-w is shorter than --connect-timeout" 69 "$nobody" --connect $nobody lock -w .5 /a touch "$ran"
+refused "-w is shorter than --connect-timeout" 69 "$nobody" --connect $nobody --connect-timeout 1h lock -w .5 /a touch "$ran"
 refused "-n waits for a server" 69 "$nobody" --connect $nobody --connect-timeout 0.5 lock -n /a touch "$ran"
 refused "global options after the verb" 69 "$nobody" lock --connect $nobody --connect-timeout 0.5 /a touch "$ran"
 refused "and after PATH" 69 "$nobody" lock /a --connect $nobody --connect-timeout 0.5 touch "$ran"

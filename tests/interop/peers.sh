@@ -134,7 +134,7 @@ start_kazoo() { # NAME SUBCOMMAND ARG...
 }
 
 # The number in its name chooses which of these it is.
-zkl_peers=("$top_builddir/tests/interop/zkl-peer")
+zkl_peers=("${ZKL_PEER:-$top_builddir/tests/interop/zkl-peer}")
 start_zkl() { # NAME
     start_program "$1" "${zkl_peers[${1//[!0-9]/} % ${#zkl_peers[@]}]}" "$ZKL_CONNECT" locks
 }

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Which world sees which design fault, how soon, and at what cost.
 
-Plants the faults of faults.txt, one at a time, in a copy of the tree, makes what depends on them, and runs each
-world's programs until one of them fails: those of the matrix, the quick ones first, and no more of a world when it
-has taken its share of the processor. What fails in unit must do so again. All times are the processor's.
+Plants the faults of faults.txt, one at a time: compiles the sources with the fault, links the programs of BUILD that
+have them (relink.py), and runs each world's programs until one of them fails: those of the matrix, the quick ones
+first, and no more of a world when it has taken its share of the processor. A fault may name the programs of a world
+that are to see it. What fails in unit must do so again. All times are the processor's. A program that needs servers is
+taken to pass without a fault.
 
 The work is in FOLDER. A run that was ended continues with the same command; a fault whose text has changed, and
---again PATTERN, are tried anew.
+--again PATTERN, are tried anew. What was not tried stays as PAGE has it.
 
     faults.py                              all faults in all worlds that need no server; the table to _build/worlds.md
     faults.py --worlds unit,live --only '^[23] '
                                            these, of the faults whose line matches
+    faults.py --worlds live,cli --named    the faults that name a program of these worlds, in those programs
     faults.py --report                     only the table of what was tried
     faults.py --stale [--build BUILD]      says which schedules that faults.txt names do not see their fault
     faults.py --find PATTERN [--schedules N]
@@ -25,8 +28,8 @@ import hashlib
 import json
 import os
 import re
+import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
@@ -44,12 +47,14 @@ PAGE = """# Which world sees which design fault
 
 `./dev faults` writes this page from `tests/mutants/faults.txt`. A cell has the first case, program or seed that failed
 in that world, and the processor time until then. A program's name alone has mostly ended by an assertion. "no" was not
-seen within the time of the world's short form, an empty cell was not tried. The rules are: {rules}; or a noun has them.
+seen within the time of the world's short form. "-": no program of that world has the code. An empty cell was not tried.
+The rules are: {rules}; or a noun has them.
 
 """
 
 PURE = ["unit", "golden", "explore", "sim", "torture", "world"]
-# What needs servers: each world by what of it is short. They are tried when they are asked for.
+# What needs servers: each world by what of it is short, for the faults that name nothing there. They are tried when
+# they are asked for.
 SERVED = [
     ("live", "tests/live/live", ["mutex", "mutex_end", "election", "fault_connection.cut_while_*", "fault_reply"]),
     ("interop", "tests/interop/sees.sh", []),
@@ -57,11 +62,16 @@ SERVED = [
     ("cli", "tests/cli/loss.sh", []),
     ("soak", "tests/live/faults/campaign", ["--recipe", "mixed", "--seed", "1", "--nodes", "3", "--seconds", "60"]),
 ]
+# What the check runs, where the matrix has a shorter form that sees less.
+WHOLE = [("explore-all", "tests/explore/explore", [])]
 WORLDS = PURE + ["live", "interop", "cli", "soak"]
 SIM = "tests/sim/sim"
+# The program that the scripts of a folder try, and the variable that names it to them.
+TRIED = {"cli": ("tools/zkl", "ZKL"), "interop": ("tests/interop/zkl-peer", "ZKL_PEER")}
+SAW_MOST = 80  # letters
 
 Place = collections.namedtuple("Place", "file function before after")
-Fault = collections.namedtuple("Fault", "rule text places schedules id")
+Fault = collections.namedtuple("Fault", "rule text places schedules programs id")
 
 
 class Misfit(Exception):
@@ -72,12 +82,13 @@ class Misfit(Exception):
 
 
 def read_faults(path):
-    faults, rule, text, places, schedules = [], None, None, [], []
+    faults, rule, text, places, schedules, programs = [], None, None, [], [], []
 
     def end():
         if places:
             made = [Place(*p[:2], tuple(p[2]), tuple(p[3])) for p in places]
-            faults.append(Fault(rule, text, made, schedules, hashlib.sha256(repr(made).encode()).hexdigest()[:12]))
+            named = hashlib.sha256(repr(made).encode()).hexdigest()[:12]
+            faults.append(Fault(rule, text, made, schedules, programs, named))
 
     with open(path) as lines:
         for line in lines:
@@ -85,9 +96,12 @@ def read_faults(path):
             if line.startswith("* "):
                 end()
                 rule, text = line[2:].split(" ", 1)
-                places, schedules = [], []
+                places, schedules, programs = [], [], []
             elif line.startswith("@ "):
                 schedules.append(line[2:].split())
+            elif line.startswith("= "):
+                world, target, *arguments = line[2:].split()
+                programs.append((world, target, arguments))
             elif line[:2] in ("- ", "+ "):
                 places[-1]["-+".index(line[0]) + 2].append(line[2:].strip())
             elif line and not line.startswith("#"):
@@ -229,7 +243,7 @@ def world_of(entry):
 def programs(worlds):
     """world -> its programs"""
     of = collections.defaultdict(list)
-    for entry in matrix.PROGRAMS:
+    for entry in matrix.PROGRAMS + WHOLE:
         if world_of(entry) in worlds:
             of[world_of(entry)].append(entry)
     for world, target, arguments in SERVED:
@@ -238,93 +252,142 @@ def programs(worlds):
     return of
 
 
-def digest(tree, target):
-    with open(os.path.join(tree.build, target), "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()
+def tried_by(target):
+    """(the program that is tried, the variable that names it)"""
+    return TRIED[target.split("/")[1]] if target.endswith(".sh") else (target, None)
 
 
-def targets_of(entries):
-    return ["all-tests"] if any(e[1].endswith(".sh") for e in entries) else sorted({e[1] for e in entries})
+def no_core():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def case_of(name, output):
+    """The first case that has failed, or else the program's name."""
+    cases = [f"{suite}.{its[0]}" for suite, its in matrix.failed_of(output).items() if suite]
+    seed = re.search(r"^seed (\d+): ", output, re.M)
+    line = re.search(r"^FAILED: (.*)$", output, re.M)
+    if line:
+        what = re.sub(r"/\S*/tmp\.\w+", "...", line[1])
+        return f"{name}: {what}".replace("|", "/").replace("`", "'")[:SAW_MOST]
+    return f"seed {seed[1]}" if seed else cases[0] if cases else name
 
 
 class Job:
-    """A tree in which one fault after the other is planted."""
+    """Plants one fault after the other. Objects and programs with it are in scratch."""
 
-    def __init__(self, tree, scratch, files, of, times):
-        self.tree, self.scratch, self.of, self.times = tree, scratch, of, times
-        every = sum(of.values(), [])
-        tree.restore(files, every=True)
-        if tree.make(targets_of(every), capture_output=True).returncode:
-            matrix.die(f"{tree.path} cannot be made")
-        self.originals = {e[1]: digest(tree, e[1]) for e in every if not e[1].endswith(".sh")}
-        self.objects = {}
+    def __init__(self, build, scratch, of, times):
+        self.build, self.scratch, self.of, self.times = build, scratch, of, times
+        self.originals, self.texts, self.made, self.linked = {}, {}, {}, {}
+        os.makedirs(scratch, exist_ok=True)
 
-    def run(self, entry):
+    def compiled(self, file, text, flags):
+        """(the object, what is in it); None if the compiler refuses it"""
+        to = os.path.join(self.scratch, file.replace("/", "-")[:-len(".c")])
+        made = self.build.compile(file, text, to, "-O1", flags)
+        if not made:
+            return None, None
+        with open(made, "rb") as code:
+            return made, code.read()
+
+    def objects(self, flags=()):
+        """source -> its object with the fault; {}: the compiler refuses one, or makes the same of all"""
+        if flags in self.made:
+            return self.made[flags]
+        objects, changed = {}, False
+        for file, text in self.texts.items():
+            if (file, flags) not in self.originals:
+                with open(os.path.join(self.build.path, file)) as original:
+                    self.originals[file, flags] = self.compiled(file, original.read(), flags)[1]
+            objects[file], code = self.compiled(file, text, flags)
+            changed |= code != self.originals[file, flags]
+        self.made[flags] = objects if changed and all(objects.values()) else {}
+        return self.made[flags]
+
+    def program(self, target):
+        """The program with the fault; None if it has none of the changed code."""
+        if target not in self.linked:
+            objects = self.objects(tuple(relink.FLAGS.get(target, ())))
+            to = os.path.join(self.scratch, os.path.basename(target))
+            self.linked[target] = self.build.link(target, objects, to) if objects else None
+        return self.linked[target]
+
+    def run(self, world, entry, program):
         """(status, output, seconds)"""
-        _, target, arguments = entry
-        extra = None
-        if target.endswith(".sh"):
-            arguments, target = [self.tree.source(target)], "/bin/bash"
-        if world_of(entry) not in PURE:
-            extra = {"ZKL_REQUIRE_SERVER": "1"}
-        limit = self.times.get(entry[0], 60) * 20 + 2 * matrix.TEST_TIMEOUT
-        return matrix.execute(self.tree, self.scratch, (entry[0], target, arguments), limit, extra, matrix.FAILED)
+        name, target, arguments = entry
+        _, variable = tried_by(target)
+        extra = {} if world in PURE else {"ZKL_REQUIRE_SERVER": "1", "ZKL_TEST_TIMEOUT": "60"}
+        if variable:
+            extra.update({variable: program, "ZKL_FIRST_FAILURE": "1"})
+            arguments, program = [os.path.join(self.build.path, target), *arguments], "/bin/bash"
+        limit = self.times.get(name, 60) * 20 + 2 * matrix.TEST_TIMEOUT
+        until, bounds = None if variable else matrix.FAILED, matrix.limits if world in PURE else no_core
+        return matrix.execute(self.build, self.scratch, (name, program, arguments), limit, extra, until, bounds)
 
-    def sees(self, entry):
+    def sees(self, world, entry, program):
         """(what has failed, "": nothing; seconds)"""
-        status, output, seconds = self.run(entry)
+        status, output, seconds = self.run(world, entry, program)
         if status == 0:
             return "", seconds
-        cases = [f"{suite}.{its[0]}" for suite, its in matrix.failed_of(output).items()]
-        if entry[0] == "unit" and cases:
-            again, _, more = self.run((entry[0], entry[1], cases[:1]))
-            return (cases[0] if again != 0 else ""), seconds + more
-        seed = re.search(r"^seed (\d+): ", output, re.M)
-        return (f"seed {seed[1]}" if seed else cases[0] if cases else entry[0]), seconds
+        saw = case_of(entry[0], output)
+        if entry[0] == "unit" and "." in saw:
+            again, _, more = self.run(world, (*entry[:2], [saw]), program)
+            return (saw if again != 0 else ""), seconds + more
+        return saw, seconds
 
-    def try_world(self, world, most):
-        saw, soon, spent = "", 0.0, 0.0
-        if self.tree.make(targets_of(self.of[world]), capture_output=True).returncode:
-            return {"saw": "it cannot be linked", "soon": 0, "spent": 0}
-        for entry in sorted(self.of[world], key=lambda e: self.times.get(e[0], 60)):
-            if saw or spent > most:
-                break
-            if entry[1] in self.originals and digest(self.tree, entry[1]) == self.originals[entry[1]]:
-                continue
-            saw, seconds = self.sees(entry)
-            spent += seconds
-            soon = spent
-        return {"saw": saw, "soon": round(soon, 2), "spent": round(spent, 2)}
+    def try_world(self, fault, world, most):
+        saw, spent, tried = "", 0.0, False
+        named = [(os.path.basename(target), target, arguments) for w, target, arguments in fault.programs if w == world]
+        for entry in named or sorted(self.of[world], key=lambda e: self.times.get(e[0], 60)):
+            program = None if saw or spent > most else self.program(tried_by(entry[1])[0])
+            if program:
+                saw, seconds = self.sees(world, entry, program)
+                spent, tried = spent + seconds, True
+        return {"saw": saw, "soon": round(spent, 2), "spent": round(spent, 2)} if tried else {"has": False}
 
     def try_fault(self, fault, worlds, results, most):
         """Adds to results, world -> what came of it. True if a compiler sees a change."""
-        files = {p.file for p in fault.places if p.file.endswith(".c")}
-        for file in files - self.objects.keys():
-            self.objects[file] = self.tree.made(file)
-        try:
-            for file, text in plant(self.tree.path, fault).items():
-                with open(self.tree.source(file), "w") as out:
-                    out.write(text)
-            made = {f: self.tree.made(f) for f in files}
-            if None in made.values() or made == {f: self.objects[f] for f in files}:
-                return False
-            for world in worlds:
-                if world not in results:
-                    results[world] = self.try_world(world, most)
-        finally:
-            for file in {p.file for p in fault.places}:
-                with open(os.path.join(matrix.ROOT, file)) as original, open(self.tree.source(file), "w") as out:
-                    out.write(original.read())
+        self.texts, self.made, self.linked = plant(self.build.path, fault), {}, {}
+        if not self.objects():
+            return False
+        for world in worlds:
+            if world not in results:
+                results[world] = self.try_world(fault, world, most)
         return True
 
 
 # ---- the table ----
 
 
+def was_tried(result):
+    return result is not None and result.get("has", True)
+
+
 def cell(result):
-    if result is None:
-        return ""
+    if not was_tried(result):
+        return "" if result is None else "-"
     return f"`{result['saw']}` {result['soon']:.1f} s" if result["saw"] else f"no, {result['spent']:.0f} s"
+
+
+def read_cell(text):
+    seen = re.fullmatch(r"`(.*)` ([0-9.]+) s", text)
+    if seen:
+        return {"saw": seen[1], "soon": float(seen[2]), "spent": float(seen[2])}
+    return {"has": False} if text == "-" else {"saw": "", "soon": 0, "spent": float(text[len("no, "):-len(" s")])}
+
+
+def read_page(path):
+    """(rule, fault) -> world -> what came of it, as a page has it"""
+    rows, worlds = {}, None
+    with open(path) as lines:
+        for line in lines:
+            cells = line.rstrip("\n")[2:-2].split(" | ")
+            if line.startswith("| rule |"):
+                worlds = cells[2:]
+            elif worlds and not line.startswith("|"):
+                break
+            elif worlds and cells[0] != "---":
+                rows[tuple(cells[:2])] = {w: read_cell(c) for w, c in zip(worlds, cells[2:]) if c}
+    return rows
 
 
 def write_table(path, faults, tried):
@@ -337,17 +400,18 @@ def write_table(path, faults, tried):
             out.write(f"| {f.rule} | {f.text} | " + " | ".join(cells) + " |\n")
         out.write("\n| world | tried | seen | by it alone of all that were tried | half of them within | processor |\n"
                   "| --- | --- | --- | --- | --- | --- |\n")
+        of = {f.id: {w: r for w, r in tried.get(f.id, {}).items() if was_tried(r)} for f in faults}
         for w in worlds:
-            its = {f.id: tried[f.id][w] for f in faults if w in tried.get(f.id, {})}
+            its = {i: results[w] for i, results in of.items() if w in results}
             seen = [r["soon"] for r in its.values() if r["saw"]]
             alone = sum(1 for i, r in its.items() if r["saw"] and len(tried[i]) > 1
-                        and sum(1 for o in tried[i].values() if o["saw"]) == 1)
+                        and sum(1 for o in of[i].values() if o["saw"]) == 1)
             half = f"{statistics.median(seen):.1f} s" if seen else ""
             out.write(f"| {w} | {len(its)} | {len(seen)} | {alone} | {half} | "
                       f"{sum(r['spent'] for r in its.values()):.0f} s |\n")
-    unseen = [f for f in faults if tried.get(f.id) and not any(r["saw"] for r in tried[f.id].values())]
+    unseen = [f for f in faults if of[f.id] and not any(r["saw"] for r in of[f.id].values())]
     for f in unseen:
-        print(f"seen by nothing that was tried ({', '.join(tried[f.id])}): {f.rule}: {f.text}")
+        print(f"seen by nothing that was tried ({', '.join(of[f.id])}): {f.rule}: {f.text}")
     return not unseen
 
 
@@ -369,25 +433,21 @@ def store(folder, fault, results):
     os.rename(path + ".new", path)
 
 
-def prepare(folder, jobs, of):
-    """The trees, and how long the programs take without a fault."""
-    os.makedirs(os.path.join(folder, "scratch"), exist_ok=True)
-    files = matrix.tracked()
+def prepare(folder, build, jobs, of, faults):
+    """The jobs, with how long the programs take without a fault."""
     every = sum(of.values(), [])
-    trees = [matrix.Tree(folder, f"tree-{n}", ["CC=gcc", "--disable-shared", "CFLAGS=-O1"]) for n in range(jobs)]
-    trees[0].prepare(files, targets_of(every))
-    for tree in trees[1:]:
-        tree.copy(trees[0])
+    targets = [e[1] for e in every] + [target for f in faults for world, target, _ in f.programs if world in of]
+    build.make(["-s", "SHELL=/bin/sh", "tests/support/zkl-watchdog", *sorted({tried_by(t)[0] for t in targets})])
     path = os.path.join(folder, "seconds.json")
     times = {}
     if os.path.exists(path):
         with open(path) as file:
             times = json.load(file)
-    made = [Job(t, os.path.join(folder, "scratch", os.path.basename(t.path)), files, of, times) for t in trees]
+    made = [Job(build, os.path.join(folder, "scratch", str(n)), of, times) for n in range(jobs)]
     for entry in every:
-        if entry[0] in times:
+        if entry[0] in times or world_of(entry) not in PURE:
             continue
-        status, output, seconds = made[0].run(entry)
+        status, output, seconds = made[0].run(world_of(entry), entry, os.path.join(build.build, entry[1]))
         if status != 0:
             matrix.die(f"{entry[0]} fails without any fault: {output[-2000:]}")
         times[entry[0]] = seconds
@@ -396,7 +456,7 @@ def prepare(folder, jobs, of):
     return made
 
 
-def try_all(folder, made, faults, worlds, most):
+def try_all(folder, made, faults, worlds, args):
     lock, todo = threading.Lock(), collections.deque(faults)
 
     def work(job):
@@ -406,13 +466,14 @@ def try_all(folder, made, faults, worlds, most):
                     return
                 fault = todo.popleft()
             results = load(folder, fault)
-            if all(w in results for w in worlds):
+            asked = [w for w in worlds if not args.named or any(w == p[0] for p in fault.programs)]
+            if all(w in results for w in asked):
                 continue
-            if job.try_fault(fault, worlds, results, most):
+            if job.try_fault(fault, asked, results, args.seconds):
                 store(folder, fault, results)
-                print(f"{fault.rule} {fault.text}: " + ", ".join(f"{w} {cell(results[w])}" for w in worlds), flush=True)
+                print(f"{fault.rule} {fault.text}: " + ", ".join(f"{w} {cell(results[w])}" for w in asked), flush=True)
             else:
-                print(f"{fault.rule} {fault.text}: nothing to the compiler, or not C", flush=True)
+                print(f"{fault.rule} {fault.text}: nothing to the compiler, or refused by it", flush=True)
 
     with concurrent.futures.ThreadPoolExecutor(len(made)) as workers:
         for w in [workers.submit(work, job) for job in made]:
@@ -424,10 +485,12 @@ def main():
     parser.add_argument("--worlds", default=",".join(PURE), help="of " + ", ".join(WORLDS))
     parser.add_argument("--only", metavar="PATTERN", default="", help="the faults whose \"rule text\" matches")
     parser.add_argument("--again", metavar="PATTERN", help="forget what came of those that match")
+    parser.add_argument("--named", action="store_true", help="only the programs that a fault names")
     parser.add_argument("--seconds", type=float, default=30, help="of the processor, for one fault in one world")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--folder", default="_build/faults")
     parser.add_argument("--table", default="_build/worlds.md")
+    parser.add_argument("--page", default=os.path.join(HERE, "worlds.md"), help="the table before")
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--check", nargs="?", const=matrix.ROOT, metavar="ROOT")
     parser.add_argument("--stale", action="store_true")
@@ -461,8 +524,11 @@ def main():
         for fault in faults if args.again else []:
             if re.search(args.again, f"{fault.rule} {fault.text}"):
                 store(folder, fault, {})
-        try_all(folder, prepare(folder, args.jobs, programs(worlds)), chosen, worlds, args.seconds)
-    return 0 if write_table(args.table, faults, {f.id: load(folder, f) for f in faults}) else 1
+        made = prepare(folder, relink.Build(args.build), args.jobs, programs(worlds), chosen)
+        try_all(folder, made, chosen, worlds, args)
+    before = read_page(args.page)
+    tried = {f.id: {**before.get((f.rule, f.text), {}), **load(folder, f)} for f in faults}
+    return 0 if write_table(args.table, faults, tried) else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 # Sourced by what the scripts source (cli/lib.sh, lint/common.sh): what a script counts, and its closing line.
+# With ZKL_FIRST_FAILURE in the environment the script ends with its first failure.
 # shellcheck shell=bash
 
 passed=0 failed=0 skipped=0
@@ -23,6 +24,7 @@ fail() { # WHAT [DETAILS]
     step
     echo "FAILED: $1"
     [ -z "${2-}" ] || printf '    %s\n' "${2//$'\n'/$'\n    '}"
+    [ -z "${ZKL_FIRST_FAILURE-}" ] || exit 1
 }
 
 skip() { # WHAT

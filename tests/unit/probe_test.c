@@ -113,6 +113,21 @@ TEST_CASE(greetings)
     }
 }
 
+/* A server that has fallen back refuses a session that another one takes. */
+TEST_CASE(one_of_two_refuses)
+{
+    struct server servers[] = {{.room = MANY, .refuses = true}, {.room = MANY}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(servers); i++)
+        probe_listen(&servers[i].listener, serve, &servers[i]);
+    char *hosts = g_strjoin(",", servers[0].listener.hosts, servers[1].listener.hosts, NULL);
+    const enum rollback_evidence heard = probe_zxid(hosts, 5, NULL);
+    g_free(hosts);
+    for (size_t i = 0; i < G_N_ELEMENTS(servers); i++)
+        probe_listen_end(&servers[i].listener);
+    CHECK_INT(heard, ROLLBACK_SERVES);
+}
+
 TEST_CASE(nobody_listens)
 {
     struct server server = {.room = MANY};
