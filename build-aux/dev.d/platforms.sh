@@ -8,7 +8,7 @@ machine_tests=(tests/sim/golden/golden tests/sim/costs tests/explore/closings te
 live_suites=(old_servers mutex election rwlock semaphore) # of tests/live/live
 server_scripts=(lock elect member once rwlock slots)      # of tests/cli
 # What is about processes, signals and /proc, which an emulator shows otherwise than the kernel.
-process_scripts=(credentials guard killed loss shards signals tree)
+process_scripts=(credentials killed loss signals)
 live_programs=(tools/zkl tests/live/live tests/support/zkl-server tests/support/zkl-watchdog
     tests/cli/{zk-admin,gate,stamp,linger,storm,retain})
 
