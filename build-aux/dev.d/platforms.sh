@@ -4,12 +4,11 @@
 # their libraries there. The kernel itself runs those of i386, and qemu the others. Sourced by ./dev.
 # shellcheck shell=bash disable=SC2034,SC2154
 
-machine_tests=(tests/unit/unit tests/sim/golden/golden tests/sim/costs tests/explore/closings tests/explore/candidacies
-    tests/world/world)
+machine_tests=(tests/sim/golden/golden tests/sim/costs tests/explore/closings tests/explore/candidacies tests/world/world)
 live_suites=(old_servers mutex election rwlock semaphore) # of tests/live/live
 server_scripts=(lock elect member once rwlock slots)      # of tests/cli
 # What is about processes, signals and /proc, which an emulator shows otherwise than the kernel.
-process_scripts=(credentials guard killed loss shards signals tree)
+process_scripts=(credentials killed loss signals)
 live_programs=(tools/zkl tests/live/live tests/support/zkl-server tests/support/zkl-watchdog
     tests/cli/{zk-admin,gate,stamp,linger,storm,retain})
 
@@ -32,7 +31,8 @@ cross_args() { # ARCHITECTURE
         "PKG_CONFIG=pkg-config PKG_CONFIG_LIBDIR=$packages/usr/lib/$folder/pkgconfig PKG_CONFIG_SYSROOT_DIR=$packages"
 }
 
-# The kernel hands a machine's programs to qemu in a namespace of users, and nowhere else.
+# The kernel hands a machine's programs to qemu in a namespace of users, and nowhere else. Processes that they fork show
+# otherwise in /proc.
 emulate() { # MACHINE, as qemu calls it
     need_packages qemu-user-static
     # shellcheck disable=SC2016
@@ -40,6 +40,7 @@ emulate() { # MACHINE, as qemu calls it
         mount -t binfmt_misc none /proc/sys/fs/binfmt_misc
         cat "$0" >/proc/sys/fs/binfmt_misc/register
         exec "$@"' "/usr/lib/binfmt.d/qemu-$1.conf")
+    suites=(-x tree)
 }
 
 # With the server that is installed, or the one that ZKL_ZOOKEEPER names.
@@ -53,7 +54,7 @@ use_server() { # BUILD SCRIPT…
 }
 
 machine() { # ARCHITECTURE
-    local test scripts=()
+    local test suites=() scripts=()
     need_packages mmdebstrap dpkg-dev "gcc-$(dpkg-architecture -A "$1" -q DEB_TARGET_GNU_TYPE)" "libc6-dev-$1-cross"
     unpack "$root/_build/platforms/$1" bookworm "$1" libglib2.0-dev,libzookeeper-mt-dev,libcunit1-dev
     case $1 in
@@ -62,7 +63,8 @@ machine() { # ARCHITECTURE
     arm64) emulate aarch64 ;;
     *) emulate "$1" ;;
     esac
-    build "$1" "${machine_tests[@]}" "${live_programs[@]}"
+    build "$1" tests/unit/unit "${machine_tests[@]}" "${live_programs[@]}"
+    one_test "$1" tests/unit/unit "_build/$1/tests/unit/unit" "${suites[@]}"
     for test in "${machine_tests[@]}"; do
         one_test "$1" "$test" "_build/$1/$test"
     done
