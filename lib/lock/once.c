@@ -285,6 +285,8 @@ static void once_attempt_step(struct driver *d, const struct machine_event *ev,
         a->own = g_bytes_new(ev->data, ev->length);
     }
     once_step_with(a->of, &a->machine, ev, out);
+    if (a->try_only)
+        op_limit_try(a->op, a->machine.state != ONCE_EARLY);
 }
 
 static char *once_attempt_path(struct driver *d, unsigned node)

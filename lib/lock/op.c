@@ -191,6 +191,16 @@ zkl_op *op_begin(struct op_queue *q, int64_t timeout_ms, zkl_acquired_fn fn, voi
     return op;
 }
 
+void op_limit_try(zkl_op *op, bool limited)
+{
+    struct timer *timer = &op->time_limit->timer;
+
+    if (!limited)
+        timers_cancel(timer);
+    else if (!timer->at)
+        call_arm(op->session, timer, op->time_limit->timeout_ms, op_on_timeout, op);
+}
+
 bool op_is_open(const zkl_op *op)
 {
     return op && !op->decided;

@@ -60,6 +60,10 @@ void op_assign(zkl_op *op, const struct op_ops *ops, void *context);
 /* Enters a contender, which decides the operation. */
 void op_contend(zkl_op *op, const struct contender_spec *spec);
 
+/* Whether a try has a limit now: a session timeout, from when it gets it. It has one from its
+ * beginning, and none while it waits for something that no server tells. */
+void op_limit_try(zkl_op *op, bool limited);
+
 /* Decides an operation, and takes over the reference to grant; NULL: it has failed, with error. op
  * is a zkl_op: the function is a grant_decided. */
 void op_decide(void *op, zkl_grant *grant, const zkl_error *error);

@@ -326,10 +326,10 @@ TEST_CASE(leaves_the_line)
     end();
 }
 
-static void be_first_at(int64_t now_ms)
+static void be_first_at(int64_t timeout_ms, int64_t now_ms)
 {
     calendar = "30 2 * * *";
-    begin_with(ZKL_FOREVER, 0);
+    begin_with(timeout_ms, 0);
     calendar = NULL;
     answer_none();
     enter(-1);
@@ -339,30 +339,47 @@ static void be_first_at(int64_t now_ms)
 
 TEST_CASE(by_calendar)
 {
-    be_first_at(LEFT_OUT + 3600000);
+    be_first_at(ZKL_FOREVER, LEFT_OUT + 3600000);
     check_ended(0);
     CHECK_INT(finish("v7", STORE_OK, NULL), 0);
     check_asked("5 own 1 web1\nzkl tx 1; 0 record -1 zkl once 2 1774749600000 1774830600000 5 4 "
                 "1774746000000 1774753200000 24\nweb1" BY_CALENDAR "v7; 1 own -1 ; ");
     end();
-    be_first_at(LEFT_OUT + 3600001);
+    be_first_at(ZKL_FOREVER, LEFT_OUT + 3600001);
     check_ended(ZKL_EOVERDUE);
     end();
 }
 
+/* Even a try, for longer than a session timeout. After that it has a limit again. */
 TEST_CASE(waits_for_its_instant)
 {
-    be_first_at(LEFT_OUT - 5000);
-    hand_pass(s, 4999);
-    ANSWER(STORE_GET, caller.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID,
-           .czxid = 5); /* the holder's watch */
-    CHECK(!fake_is_asked(STORE_GET, caller.node));
-    hand_pass(s, 1);
-    ANSWER(STORE_GET, caller.node, .rc = STORE_OK, .version = 1);
-    ANSWER(STORE_SET, caller.node, .rc = STORE_OK, .version = 2, .mtime_ms = LEFT_OUT);
-    answer_none();
-    check_ended(0);
-    end();
+    static const struct {
+        int64_t timeout_ms;
+        bool answered;
+        int code;
+    } rows[] = {{ZKL_FOREVER, true, 0}, {0, true, 0}, {0, false, ZKL_EUNREACHABLE}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        be_first_at(rows[i].timeout_ms, LEFT_OUT - 25000);
+        hand_stand_alone(s);
+        hand_pass_proved(s, 1000);
+        ANSWER(STORE_GET, caller.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID,
+               .czxid = 5); /* the holder's watch */
+        hand_pass_proved(s, 23999);
+        CHECK(!fake_is_asked(STORE_GET, caller.node) && caller.calls == 0);
+        hand_pass_proved(s, 1);
+        if (rows[i].answered) {
+            ANSWER(STORE_GET, caller.node, .rc = STORE_OK, .version = 1);
+            ANSWER(STORE_SET, caller.node, .rc = STORE_OK, .version = 2, .mtime_ms = LEFT_OUT);
+            answer_none();
+        } else {
+            hand_pass_proved(s, s->timeout_ms - 1);
+            CHECK_INT(caller.calls, 0);
+            hand_pass_proved(s, 1);
+        }
+        check_ended(rows[i].code);
+        end();
+    }
 }
 
 TEST_CASE(of_another_series)
