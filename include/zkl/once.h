@@ -108,9 +108,9 @@ typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret,
  *
  * timeout_ms limits the wait for others and for an instant; fn has no limit, and the record one
  * session timeout. With 0 the function does not wait for other callers, but for an instant that is
- * at most slack_ms away. Unless ret is NULL, the run
- * that was recorded last, by this caller or another one, is stored in *ret; free it with
- * zkl_once_run_free(). The token tells whether it is the caller's own. NULL: it was reset since.
+ * at most slack_ms away. Unless ret is NULL, the run that was recorded last, by this caller or
+ * another one, is stored in *ret; free it with zkl_once_run_free(). The token tells whether it is
+ * the caller's own. NULL: it was reset since.
  *
  * Returns 0 if the work is done for now; or
  *   ZKL_ELAYOUT: path/record is no record, or is one of another calendar or zone, or this host's
