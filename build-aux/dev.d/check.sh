@@ -264,7 +264,7 @@ accepted() { # WHAT TARGET VARIABLE=VALUE…
 # shellcheck disable=SC2016 # make expands it
 tarball_tests='$(unit_tests) $(live_tests) $(network_tests) $(conform_tests) $(cli_tests) $(interop_tests)'
 # These have seen the same bytes, which listed.sh knows to be there; the headers' has asked both compilers.
-tarball_tests+=' $(filter-out $(addprefix tests/lint/,$(addsuffix .sh,arrows format headers includes limits man purity schedules)),$(lint_tests))'
+tarball_tests+=' $(filter-out $(addprefix tests/lint/,$(addsuffix .sh,arrows docs format headers includes limits man packages purity schedules)),$(lint_tests))'
 tarball_tests+=" tests/sim/golden/golden tests/fuzz/replay tests/mutants/mutate_test"
 stage_distcheck() {
     local log words
