@@ -5,15 +5,15 @@ programs=(tests/unit/unit tests/world/world tests/world/session tests/world/conf
     tests/sim/golden/golden tests/explore/transactions tests/explore/candidacies tests/live/live
     tests/support/zkl-server tests/support/zkl-watchdog tools/zkl)
 
-begun=()    # "PID PROGRAM"
+begun=()    # "PID PROGRAM ARG…"
 commands=() # of each, how to run it again
 
 # Here the server must be there, so that a program which only skips fails.
 begin() { # PROGRAM ARG…
     local words=(env ZKL_REQUIRE_SERVER=1 "top_srcdir=$root" "top_builddir=$root/_build/gcc"
         G_SLICE=always-malloc _build/gcc/tests/support/zkl-watchdog "_build/gcc/$1" "${@:2}")
-    "${words[@]}" >"$(log_name "test $1")" 2>&1 </dev/null &
-    begun+=("$! $1")
+    "${words[@]}" >"$(log_name "test $*")" 2>&1 </dev/null &
+    begun+=("$! $*")
     commands+=("$(quoted "${words[@]}")")
 }
 
@@ -30,7 +30,7 @@ count_begun() {
         program=${begun[i]#* } result=PASS status=0 before=$failed
         wait "${begun[i]%% *}" || status=$?
         ((status == 0)) || result=FAIL
-        count_test "$result" gcc "$program" "$(log_name "test $program")" "$status"
+        count_test "$result" gcc "${program%% *}" "$(log_name "test $program")" "$status"
         ((failed == before)) || again+=("${commands[i]}")
     done
     begun=()
@@ -44,9 +44,15 @@ short_tests() {
     trap 'exit 130' INT
     trap 'exit 143' TERM
     passed=0 failed=0 skipped=0
+    # These cases of unit wait, or count long.
+    local long=('every_call.refused' 'every_call.no_children' 'every_call.without_*' probe counter_call once_years)
+    begin tests/unit/unit "${long[0]}"
+    begin tests/unit/unit "${long[@]:1:2}"
+    begin tests/unit/unit "${long[@]:3:2}"
+    begin tests/unit/unit "${long[5]}"
+    begin tests/unit/unit -x "${long[@]}"
     begin tests/live/live mutex mutex_end election 'fault_connection.cut_while_*' fault_reply
-    begin tests/sim/sim --seconds 10
-    begin tests/unit/unit
+    begin tests/sim/sim --seconds 5
     begin tests/world/world
     begin tests/world/session
     begin tests/world/conform-world
