@@ -45,11 +45,10 @@ short_tests() {
     trap 'exit 143' TERM
     passed=0 failed=0 skipped=0
     # These cases of unit wait, or count long.
-    local long=('every_call.refused' 'every_call.no_children' 'every_call.without_*' probe counter_call once_years)
-    begin tests/unit/unit "${long[0]}"
-    begin tests/unit/unit "${long[@]:1:2}"
-    begin tests/unit/unit "${long[@]:3:2}"
-    begin tests/unit/unit "${long[5]}"
+    local one long=('every_call.refused' 'every_call.no_children' 'every_call.without_*' probe counter_call once_years)
+    for one in "${long[@]}"; do
+        begin tests/unit/unit "$one"
+    done
     begin tests/unit/unit -x "${long[@]}"
     begin tests/live/live mutex mutex_end election 'fault_connection.cut_while_*' fault_reply
     begin tests/sim/sim --seconds 5

@@ -285,7 +285,8 @@ static void once_attempt_step(struct driver *d, const struct machine_event *ev,
         a->own = g_bytes_new(ev->data, ev->length);
     }
     once_step_with(a->of, &a->machine, ev, out);
-    if (a->try_only)
+    /* the operation may be gone when the machine is over */
+    if (a->try_only && a->machine.state != ONCE_OVER)
         op_limit_try(a->op, a->machine.state != ONCE_EARLY);
 }
 
