@@ -1,5 +1,9 @@
 # Builds under _build/NAME, tests in them, and what came out. Sourced by ./dev.
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2154,SC2254
+
+# The machines that ./dev platforms builds for, by Debian's names; a pattern.
+shopt -s extglob
+machines='@(i386|armhf|arm64|s390x)'
 
 jobs=$(nproc)
 test_jobs=$((jobs + 1)) # most tests wait most of the time
@@ -20,7 +24,7 @@ configure_args() { # NAME
     coverage) echo "CC=gcc --enable-coverage" ;;
     # addr2line of Debian 12 takes the wrong file for functions of headers, if DWARF is newer.
     walk) echo "--enable-werror CC=gcc --disable-shared CFLAGS='-gdwarf-4 -O0 -U_FORTIFY_SOURCE'" ;;
-    i386 | armhf | arm64 | s390x) cross_args "$1" ;;
+    $machines) cross_args "$1" ;;
     *) die "there is no build called \"$1\"" ;;
     esac
 }
@@ -95,7 +99,7 @@ flags_by_file() { # NAME: what make is to evaluate
             ": CFLAGS += -include $root/_build/$1/others.h"
         echo tests/{cli,demo,hazards,interop,live,support,torture,unit}/%.{o,lo} ": CFLAGS += $plain"
         ;;&
-    i386 | armhf | arm64 | s390x) echo tests/{cli,live,support,torture,unit}/%.{o,lo} ": CFLAGS += $plain" ;;
+    $machines) echo tests/{cli,live,support,torture,unit}/%.{o,lo} ": CFLAGS += $plain" ;;
     asan)
         echo tests/unit/unit-{handle_test,names_test,once_call_test,session_test}%o \
             tests/live/live-{cancel,fence}%o ": CFLAGS += -O1"
@@ -110,7 +114,7 @@ flags_by_file() { # NAME: what make is to evaluate
 # archives get by with a short one; configure's tries and tests/cli/clone.sh have libtool's.
 quick_libtool() { # NAME: an assignment for make
     case $1 in
-    gcc | asan | tsan | clang | i386 | armhf | arm64 | s390x) echo "LIBTOOL=/bin/sh $root/build-aux/dev.d/libtool.sh" ;;
+    gcc | asan | tsan | clang | $machines) echo "LIBTOOL=/bin/sh $root/build-aux/dev.d/libtool.sh" ;;
     esac
 }
 
@@ -207,17 +211,28 @@ show_tests() { # NAME
     show_again "${again[@]}"
 }
 
-# Runs one test of _build/NAME under the watchdog, in front of which may stand what "within" says, and counts it.
+# How one test of _build/NAME runs under the watchdog, in front of which may stand what "within" says: in $words. The server
+# must be there, so that a test which only skips fails.
 within=()
+test_words() { # NAME COMMAND…
+    words=("${within[@]}" env ZKL_REQUIRE_SERVER=1 "top_srcdir=$root" "top_builddir=$root/_build/$1" G_SLICE=always-malloc
+        "_build/$1/tests/support/zkl-watchdog" "${@:2}")
+}
+
+# Counts a test that has ended; its command comes to $again if it has failed.
+count_ended() { # NAME TEST LOG STATUS COMMAND
+    local result=PASS before=$failed
+    (($4 == 0)) || result=FAIL
+    count_test "$result" "${@:1:4}"
+    ((failed == before)) || again+=("$5")
+}
+
 one_test() { # NAME TEST COMMAND…
-    local log result=PASS status=0 before=$failed
-    local words=("${within[@]}" env "top_srcdir=$root" "top_builddir=$root/_build/$1" G_SLICE=always-malloc
-        "_build/$1/tests/support/zkl-watchdog" "${@:3}")
+    local words log status=0
+    test_words "$1" "${@:3}"
     log=$(log_name "$1 $2")
     "${words[@]}" >"$log" 2>&1 </dev/null || status=$?
-    ((status == 0)) || result=FAIL
-    count_test "$result" "$1" "$2" "$log" "$status"
-    ((failed == before)) || again+=("$(quoted "${words[@]}")")
+    count_ended "$1" "$2" "$log" "$status" "$(quoted "${words[@]}")"
 }
 
 show_again() { # COMMAND…

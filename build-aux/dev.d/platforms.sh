@@ -2,7 +2,7 @@
 #
 # Debian's packages for a machine are unpacked, and not set up. A cross-compiler builds for them, and programs look for
 # their libraries there. The kernel itself runs those of i386, and qemu the others. Sourced by ./dev.
-# shellcheck shell=bash disable=SC2034,SC2154
+# shellcheck shell=bash disable=SC2034,SC2154,SC2254
 
 machine_tests=(tests/sim/golden/golden tests/sim/costs tests/explore/closings tests/explore/candidacies tests/world/world)
 live_suites=(old_servers mutex election rwlock semaphore) # of tests/live/live
@@ -46,7 +46,6 @@ emulate() { # MACHINE, as qemu calls it
 # With the server that is installed, or the one that ZKL_ZOOKEEPER names.
 use_server() { # BUILD SCRIPT…
     local script
-    export ZKL_REQUIRE_SERVER=1
     one_test "$1" tests/live/live "_build/$1/tests/live/live" "${live_suites[@]}"
     for script in "${@:2}"; do
         one_test "$1" "tests/cli/$script.sh" bash "tests/cli/$script.sh"
@@ -97,7 +96,7 @@ platforms() { # NAME…
     failed=0
     for name; do
         case $name in
-        i386 | armhf | arm64 | s390x) machine "$name" ;;
+        $machines) machine "$name" ;;
         musl) musl ;;
         *[!a-z]*) die "platforms takes names of machines and of releases of Debian, not \"$name\"" ;;
         *) server "$name" ;;

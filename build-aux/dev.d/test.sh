@@ -8,10 +8,9 @@ programs=(tests/unit/unit tests/world/world tests/world/session tests/world/conf
 begun=()    # "PID PROGRAM ARG…"
 commands=() # of each, how to run it again
 
-# Here the server must be there, so that a program which only skips fails.
 begin() { # PROGRAM ARG…
-    local words=(env ZKL_REQUIRE_SERVER=1 "top_srcdir=$root" "top_builddir=$root/_build/gcc"
-        G_SLICE=always-malloc _build/gcc/tests/support/zkl-watchdog "_build/gcc/$1" "${@:2}")
+    local words
+    test_words gcc "_build/gcc/$1" "${@:2}"
     "${words[@]}" >"$(log_name "test $*")" 2>&1 </dev/null &
     begun+=("$! $*")
     commands+=("$(quoted "${words[@]}")")
@@ -25,13 +24,11 @@ end_begun() {
 }
 
 count_begun() {
-    local i program result status before again=()
+    local i program status again=()
     for i in "${!begun[@]}"; do
-        program=${begun[i]#* } result=PASS status=0 before=$failed
+        program=${begun[i]#* } status=0
         wait "${begun[i]%% *}" || status=$?
-        ((status == 0)) || result=FAIL
-        count_test "$result" gcc "${program%% *}" "$(log_name "test $program")" "$status"
-        ((failed == before)) || again+=("${commands[i]}")
+        count_ended gcc "${program%% *}" "$(log_name "test $program")" "$status" "${commands[i]}"
     done
     begun=()
     show_again "${again[@]}"
