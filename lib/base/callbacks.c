@@ -21,6 +21,7 @@ struct callbacks {
     uint64_t pushed, done; /* how many functions were */
     bool stop, busy;       /* busy: a function runs */
     int fd;                /* of an eventfd; -1: there is a thread */
+    bool readable;         /* that eventfd was written to since it was last read */
     pthread_t thread;
     sigset_t mask; /* of the thread that made this. The queue's thread has it during callbacks,
                       since the threads and programs that a callback starts inherit it */
@@ -122,6 +123,7 @@ bool callbacks_push(struct callbacks *cb, void (*fn)(void *data), void *data)
             eventfd_write(cb->fd, 1);
         else
             pthread_cond_signal(&cb->wake);
+        cb->readable = cb->fd >= 0;
     }
     pthread_mutex_unlock(&cb->lock);
     return open;
@@ -147,8 +149,8 @@ static void call_upto(struct callbacks *cb, uint64_t upto)
         else
             pthread_cond_wait(&cb->idle, &cb->lock);
     }
-    if (cb->fd >= 0 && g_queue_is_empty(&cb->queue))
-        eventfd_read(cb->fd, &count);
+    if (cb->readable && g_queue_is_empty(&cb->queue))
+        cb->readable = eventfd_read(cb->fd, &count) != 0;
 }
 
 /* The thread cannot be cancelled here, nor in the callbacks that it calls: it would leave the queue

@@ -61,17 +61,25 @@ static void open_close(void)
     zkl_session_close(open_fake(0));
 }
 
-/* Callbacks in the caller's own loop; waits for them as such a loop does. */
+static bool is_readable(struct pollfd *fd, int timeout)
+{
+    fault_spare(true);
+    const bool is = poll(fd, 1, timeout) == 1;
+    fault_spare(false);
+    return is;
+}
+
+/* Callbacks in the caller's own loop; waits for them as such a loop does. A read of the descriptor
+ * that failed is made again. */
 static void dispatch_until(zkl_session *s, atomic_int *told)
 {
     struct pollfd fd = {zkl_session_fd(s), POLLIN, 0};
 
     while (atomic_load(told) == 0) {
-        fault_spare(true);
-        poll(&fd, 1, -1);
-        fault_spare(false);
+        is_readable(&fd, -1);
         EXPECT(zkl_session_dispatch(s) == 0);
     }
+    PLAY_AWAIT(zkl_session_dispatch(s) == 0 && !is_readable(&fd, 0));
 }
 
 static void dispatch(void)
