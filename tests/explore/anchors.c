@@ -36,6 +36,13 @@ struct anchor_way {
     uint8_t count;
 };
 
+struct anchor_server {
+    uint8_t leader;
+    uint8_t pending; /* the connection that the next validation is for; 0: none */
+    uint8_t unsent;  /* planted: its revalidation is not on its way yet */
+    struct anchor_way up, down;
+};
+
 struct anchor_state {
     struct proofs proofs;
     uint8_t now;
@@ -43,12 +50,7 @@ struct anchor_state {
     uint8_t conn, server, link;
     uint8_t sent;       /* when, the chain's request on it */
     uint8_t kept, held; /* planted: the anchor of the connection before; whether there is one */
-    struct {
-        uint8_t leader;
-        uint8_t pending; /* the connection that the next validation is for; 0: none */
-        uint8_t unsent;  /* planted: its revalidation is not on its way yet */
-        struct anchor_way up, down;
-    } servers[SERVERS];
+    struct anchor_server servers[SERVERS];
     struct {
         uint8_t expiry, leads;
         uint8_t taken;   /* out of the queue of those whose time is up, */
@@ -428,20 +430,59 @@ static void init(void *state, const void *data)
         stay_cool(st);
 }
 
-/* Where it is hot, nothing of a chain with a sync. */
+/* Where it is hot, nothing is left of a chain with a sync, nor of a round that is over. */
+static void plain_proofs(struct proofs *proofs)
+{
+    const struct proofs p = *proofs;
+
+    memset(proofs, 0, sizeof *proofs);
+    proofs->deadline = p.deadline;
+    proofs->newest = p.newest;
+    proofs->chain = p.chain;
+    if (p.chain != CHAIN_IDLE)
+        proofs->chain_base = p.chain_base;
+}
+
+static bool has_request(const struct anchor_server *server)
+{
+    for (int i = 0; i < ON_WAY; i++)
+        if (server->up.messages[i].kind >= ANCHOR_WRITE ||
+            server->down.messages[i].kind >= ANCHOR_WRITE)
+            return true;
+    return false;
+}
+
+/* One server is as good as the other one. */
+static void plain_servers(struct anchor_state *st)
+{
+    const struct anchor_server first = st->servers[0];
+    const int order = memcmp(&first, &st->servers[1], sizeof first);
+
+    if (order > 0) {
+        st->servers[0] = st->servers[1];
+        st->servers[1] = first;
+        st->server = !st->server;
+    }
+    if (order == 0 || st->link == LINK_NONE)
+        st->server = 0;
+}
+
+/* Without what nobody asks for any more: when a request was sent that is answered, for which
+ * handshake a validation was that has come, and when a leader without servers ends the session. */
 static void plain(void *state)
 {
     struct anchor_state *st = state;
-    const struct proofs p = st->proofs;
 
-    if (config->cool)
-        return;
-    memset(&st->proofs, 0, sizeof st->proofs);
-    st->proofs.deadline = p.deadline;
-    st->proofs.newest = p.newest;
-    st->proofs.chain_base = p.chain_base;
-    st->proofs.chain = p.chain;
-    st->proofs.on_handshake = p.on_handshake;
+    if (!config->cool)
+        plain_proofs(&st->proofs);
+    if (!has_request(&st->servers[st->server]))
+        st->sent = 0;
+    for (int i = 0; i < SERVERS; i++)
+        if (st->link != LINK_HANDSHAKE || st->servers[i].pending != st->conn)
+            st->servers[i].pending = 0;
+    if (st->deposed && st->servers[0].leader == 1 && st->servers[1].leader == 1)
+        memset(&st->leaders[0], 0, sizeof st->leaders[0]);
+    plain_servers(st);
 }
 
 static bool may_there(const struct anchor_state *st, enum anchor_move kind, uint8_t i)
