@@ -32,9 +32,14 @@ unnamed() { # PAGE
         sed -nE 's/^ *(zkl_[a-z_]+);$/\1/p' "$top_builddir/lib/libzkl.map"
         sed -nE 's/^ *(ZKL_E[A-Z]+) = .*/\1/p' "$top_srcdir/include/zkl/error.h"
         (cd "$top_srcdir/include" && printf '%s\n' zkl/*.h ./*.h ./*.hpp | sed 's,^\./,,')
-    } | while read -r word; do
-        sed 's/\\-/-/g' "$1" | grep -qE "(^|[^a-zA-Z_])${word/./\\.}([^a-z_]|\$)" || echo "$word"
-    done
+    } | awk 'NR == FNR { gsub(/\\-/, "-"); text = text "\n" $0; next }
+        {
+            named = 0
+            for (rest = text; !named && (at = index(rest, $0)); rest = substr(rest, at + 1))
+                named = substr(rest, at - 1, 1) !~ /[a-zA-Z_]/ && substr(rest, at + length($0), 1) !~ /[a-z_]/
+            if (!named)
+                print
+        }' "$1" -
 }
 
 # The program that it shows.

@@ -184,21 +184,23 @@ spec_patterns() {
 
 # Files that no pattern takes, and patterns that take none. A folder takes what is in it.
 unpackaged() { # PATTERNS FILES
-    local pattern file
-    while read -r file; do
-        while read -r pattern; do
+    local patterns files pattern file
+    mapfile -t patterns <<<"$1"
+    mapfile -t files <<<"$2"
+    for file in "${files[@]}"; do
+        for pattern in "${patterns[@]}"; do
             # shellcheck disable=SC2053
             [[ $file = $pattern || $file = $pattern/* ]] && continue 2
-        done <<<"$1"
+        done
         echo "in no package: $file"
-    done <<<"$2"
-    while read -r pattern; do
-        while read -r file; do
+    done
+    for pattern in "${patterns[@]}"; do
+        for file in "${files[@]}"; do
             # shellcheck disable=SC2053
             [[ $file = $pattern || $file = $pattern/* ]] && continue 2
-        done <<<"$2"
+        done
         echo "nothing is: $pattern"
-    done <<<"$1"
+    done
 }
 
 files=$(installed)
@@ -211,27 +213,45 @@ expect_some "sees a file in no package" "$(unpackaged "$(debian_patterns)" "$fil
 expect_some "sees a pattern without a file" "$(unpackaged "$(debian_patterns)"$'\nusr/planted' "$files")"
 # Pages and examples that make install does not bring.
 left_behind() { # FILES
-    (cd "$top_srcdir" && find docs examples -type f -not -name Makefile.inc -not -path '*/.*') | while read -r file; do
-        grep -qE "(^|/)${file##*/}\$" <<<"$1" || echo "$file"
-    done
+    (cd "$top_srcdir" && find docs examples -type f -not -name Makefile.inc -not -path '*/.*') |
+        awk -F / 'NR == FNR { brought[$NF]; next } !($NF in brought)' <(echo "$1") -
 }
 expect_none "all pages and examples are installed" "$(left_behind "$files")"
 expect_some "sees an example that is not" "$(left_behind "$(grep -v rules.yml <<<"$files")")"
 
-# Links of an installed page to what is not installed, or is beside the pages: Markdown's in a line and below the text,
-# and those of HTML.
-dead_links() { # FOLDER
-    local page link
-    (cd "$1" && find . -name '*.md' | while read -r page; do
+# The links of all pages, each with its page: Markdown's in a line and below the text, and those of HTML.
+links() {
+    find . -name '*.md' -exec awk '
+        function take(link) {
+            gsub(/^<|>$/, "", link)
+            sub(/#.*/, "", link)
+            if (link != "" && link !~ /^[a-z]+:/) {
+                page = FILENAME
+                sub(/[^\/]*$/, "", page)
+                print FILENAME "\t" page link
+            }
+        }
         {
-            grep -oE '\]\([^) ]+[) ]' "$page" | sed -E 's/^..(.*).$/\1/'
-            sed -nE 's/^ {0,3}\[[^]]+\]: +([^ ]+).*/\1/p' "$page"
-            grep -oE '\b(src|href)="[^"]*"' "$page" | sed -E 's/.*="(.*)"/\1/'
-        } | sed -E 's/^<(.*)>$/\1/; /^[a-z]+:/d; s/#.*//; /^$/d' | while read -r link; do
-            link=$(dirname "$page")/$link
-            [[ -e $link && $(realpath -s --relative-to=. "$link") != ../* ]] || echo "$page: ${link#./}"
-        done
-    done)
+            for (rest = $0; match(rest, /\]\([^) ]+[) ]/); rest = substr(rest, RSTART + RLENGTH))
+                take(substr(rest, RSTART + 2, RLENGTH - 3))
+            for (rest = $0; match(rest, /(src|href)="[^"]*"/); rest = substr(rest, RSTART + RLENGTH)) {
+                split(substr(rest, RSTART, RLENGTH), part, "\"")
+                take(part[2])
+            }
+        }
+        match($0, /^ ? ? ?\[[^]]+\]: +/) {
+            split(substr($0, RLENGTH + 1), part, " ")
+            take(part[1])
+        }' {} +
+}
+# Those of installed pages to what is not installed, or is beside the pages.
+dead_links() { # FOLDER
+    local page link leads
+    (cd "$1" && links >"$scratch/links" &&
+        cut -f 2 "$scratch/links" | xargs -r -d '\n' realpath -sm --relative-to=. -- | paste "$scratch/links" - |
+        while IFS=$'\t' read -r page link leads; do
+            [[ -e $link && $leads != ../* ]] || echo "$page: ${link#./}"
+        done)
 }
 
 # Where Debian has the pages.
