@@ -146,11 +146,13 @@ static void add_all(GPtrArray *argv, const char *const *list)
 
 bool node_launch(struct node *n, const struct zk_server_options *o)
 {
-    /* Quick to start and small; a throwaway server need not survive a power cut. One that has lost
-     * its ensemble asks the others again each second: by default its pauses grow to a minute. */
+    /* Quick to start and small, with little compiled, since few live for long; a throwaway server
+     * need not survive a power cut. One that has lost its ensemble asks the others again each
+     * second: by default its pauses grow to a minute. */
     static const char *const first[] = {"java",
                                         "-Xmx256m",
                                         "-XX:TieredStopAtLevel=1",
+                                        "-XX:CompileThresholdScaling=5",
                                         "-XX:+UseSerialGC",
                                         "-Xshare:auto",
                                         "-XX:-UsePerfData",
