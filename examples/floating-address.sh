@@ -4,8 +4,8 @@
 #     zkl elect /addresses/web "$(hostname)" -- floating-address 192.0.2.7/32 eth0
 #
 # The kernel itself takes an address away that is not set again within $life seconds. It is set only while the lead
-# is sure for longer than that, so it is gone before another host leads, even if all of this stands still. A host that
-# is killed keeps it for as long, so the next one waits for that. The page docs/guide/address.md says more.
+# is sure for longer than that, so it is gone before another host leads, even if all of this stands still. When all of
+# this is killed, the kernel keeps it for as long, so the next one waits for that. docs/guide/address.md says more.
 set -u
 address=$1 device=$2
 life=3              # seconds

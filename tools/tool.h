@@ -37,7 +37,7 @@ typedef int (*verb_fn)(struct settings *settings, int argc, char **argv);
     X(lock, "run a command while holding a lock")                                                  \
     X(ls, "show who holds a lock and who waits")                                                   \
     X(member, "run a command as a member of a group; show the members")                            \
-    X(once, "run a command once on all hosts, once a period, or for each instant")                 \
+    X(once, "run a command once for all hosts, once a period, or for each instant")                \
     X(remaining, "show for how long the lock is sure; run a command only while it is")             \
     X(revoke, "ask the holder of a lock to give way")                                              \
     X(shards, "run a command for each shard of work that this host has")                           \

@@ -68,7 +68,8 @@ ZKL_API void zkl_barrier_free(zkl_barrier *b);
  *
  * If the answer was lost with a connection, the servers may still do that request, though it was
  * repeated, and even if the repetition was refused. So the call returns, or fails, when they cannot
- * any more: 22 s after the answer to the repetition, or 1.1 session timeouts if that is longer. A
+ * any more: 22 s after the answer to the repetition, or 1.1 session timeouts if that is longer. (It
+ * is 20 s or one session timeout, and drift_permille more; the default of that is a tenth.) A
  * timeout_ms of 0 limits only the time until that answer. If another timeout_ms passes during the
  * wait, the call fails with ZKL_ETIMEDOUT. The same holds for zkl_barrier_remove().
  *
@@ -122,10 +123,10 @@ ZKL_API void zkl_double_barrier_free(zkl_double_barrier *b);
  * before.
  *
  * If the answer to the create of the node was lost with a connection, the servers may do that
- * create late, though it was repeated. So the node is deleted only when they cannot any more: 22 s
- * after the answer to the repetition, or 1.1 session timeouts if that is longer. Before that a
- * leave waits; and if an enter has failed, other members may still enter with this member, and the
- * handle is busy.
+ * create late, though it was repeated. So the node is deleted only when they cannot any more: as
+ * zkl_barrier_set() says, 22 s after the answer to the repetition, or 1.1 session timeouts if that
+ * is longer. Before that a leave waits; and if an enter has failed, other members may still enter
+ * with this member, and the handle is busy.
  *
  * Also returns
  *   ZKL_ELOST: the session expired while the member waited, and its node is gone. Other members may

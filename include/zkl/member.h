@@ -151,8 +151,8 @@ ZKL_API int zkl_member_update_async(zkl_member *m, const void *data, size_t size
  *
  * If an answer to a request of the member was lost with a connection, the servers may still do that
  * request. So that it meets no node of the next member with this id, the session ends if nobody
- * else needs it. Otherwise the node stays for 22 s, or for 1.1 session timeouts if that is longer.
- */
+ * else needs it. Otherwise the node stays for 22 s, or for 1.1 session timeouts if that is longer,
+ * with the default drift_permille. */
 ZKL_API int zkl_member_leave(zkl_member *m, int64_t timeout_ms);
 ZKL_API int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn,
                                    void *fn_data);

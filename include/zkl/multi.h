@@ -72,7 +72,7 @@ typedef struct zkl_change {
  * Until a transaction is answered, the servers answer nothing that the session has sent after it,
  * and other sessions' changes wait, too. So the renewals of all that the session holds wait as long
  * as a large transaction takes, and so much less is left of its deadlines. 5,000 changes of 100
- * bytes take some 0.1 to 0.4 s, and seconds where the servers have too little processor time or a
+ * bytes take some 0.2 to 0.4 s, and seconds where the servers have too little processor time or a
  * slow disk. If that is much of the session timeout, split it: of several smaller transactions,
  * each sent after the answer to the one before, a renewal waits for one only.
  *

@@ -128,7 +128,7 @@ class Election(Handle):
         await begun(self._c.use, function, data, len(data), ms(timeout), called(_c.MultiFn))
 
     def watch(self, function: Callable[[Optional[Leader]], None]) -> Watch:
-        """Calls function(leader) with the present leader and at every change; None: nobody leads."""
+        """Calls function(leader) with the present leader and when that changes; None: nobody leads."""
         deliver = self.session._call
 
         def call(pointer: Any) -> None:
