@@ -49,11 +49,12 @@ ZKL_API void zkl_rwlock_free(zkl_rwlock *l);
 ZKL_API int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms,
                                    const zkl_grant **ret) ZKL_MUST_CHECK;
 
-/* Acquires the lock to write. A writer waits for every contender that arrived before it. If the
- * owner already holds the lock as a writer, the function goes one level deeper at once. If the
- * owner holds the lock only as a reader, the function returns ZKL_EDEADLK at once: two such readers
- * would wait for each other forever. Unlock first, then lock to write, and read again what you have
- * read. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's last unlock.
+/* Acquires the lock to write. A writer waits for each reader, writer and mutex that arrived before
+ * it. If the owner already holds the lock as a writer, the function goes one level deeper at once.
+ * If the owner holds the lock only as a reader, the function returns ZKL_EDEADLK at once: two such
+ * readers would wait for each other forever. Unlock first, then lock to write, and read again what
+ * you have read. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's last
+ * unlock.
  *
  * Returns as zkl_mutex_lock(), but
  *   ZKL_EDEADLK: also if this owner holds the lock only as a reader;
