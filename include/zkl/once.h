@@ -156,7 +156,8 @@ ZKL_API int zkl_once_begin_async(zkl_once *o, int64_t timeout_ms, zkl_acquired_f
  *
  * Returns 0; or
  *   ZKL_EPERM: the grant was released, or is none of o's;
- *   ZKL_ELOST: the grant was lost; or it is none of o's, and older than that of o's last run;
+ *   ZKL_ELOST: the grant was lost; one that is older than that of o's last run, and was not
+ *     released, counts as lost;
  *   ZKL_EVERSION: the record was reset while the work ran;
  *   ZKL_EUNKNOWN: the record may or may not have been written: no answer came, and in the time that
  *     was left the record did not tell;
