@@ -90,8 +90,8 @@ typedef struct zkl_member_options {
  * servers have ended its old session: for about one session timeout. If it is not to wait, give it
  * an id with a suffix for each start, as "web1-1718000000" with the time of the start.
  *
- * If the session has too many ephemeral nodes (1 MiB of paths in all, some 5,000 members), the
- * member tries again, and ZKL_MEMBER_FAILED has ZKL_ELIMIT.
+ * If the session has too many ephemeral nodes (1 MiB of paths in all, some 5,000 members with paths
+ * of 200 bytes), the member tries again, and ZKL_MEMBER_FAILED has ZKL_ELIMIT.
  *
  * Returns 0; or
  *   ZKL_EBUSY: a member of this session has this path and id, and has not left;

@@ -100,8 +100,8 @@ typedef struct zkl_shards_options {
  *
  * All is done in one ZooKeeper session. When it ends, each grant is LOST, and the program joins
  * again in the next one. The session is kept proved (see zkl(7)), whether the program has a shard
- * or not. A shard costs what a mutex costs. A session can have some 5,000 of them, since its
- * ephemeral nodes may have 1 MiB of paths in all.
+ * or not. A shard costs what a mutex costs. A session can have some 5,000 of them whose nodes have
+ * paths of 200 bytes, since its ephemeral nodes may have 1 MiB of paths in all.
  *
  * Returns 0; or
  *   ZKL_EBUSY: a member of this session has this path and id, and has not left;
