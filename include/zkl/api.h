@@ -43,7 +43,7 @@ typedef struct zkl_double_barrier zkl_double_barrier; /* a member of a double ba
 typedef struct zkl_counter zkl_counter;               /* a number in the data of a node */
 typedef struct zkl_member zkl_member;                 /* a member of a group */
 typedef struct zkl_members zkl_members;               /* a snapshot of the members of a group */
-typedef struct zkl_once zkl_once;                     /* work that is done once, or once a period */
+typedef struct zkl_once zkl_once;                     /* work that one caller does for all */
 typedef struct zkl_shards zkl_shards;                 /* numbered work that a group shares */
 
 ZKL_END

@@ -13,8 +13,8 @@ ZKL_BEGIN
 /* The options of both kinds of barrier. Fill with ZKL_BARRIER_OPTIONS_INIT, then change members. */
 typedef struct zkl_barrier_options {
     size_t size;         /* sizeof(zkl_barrier_options); see zkl/session.h */
-    const char *name;    /* the data of the nodes that the handle creates, for people: UTF-8, at
-                            most 1024 bytes; NULL: host and process id */
+    const char *name;    /* the data of the barrier's node, or of the member's, for people: UTF-8,
+                            at most 1024 bytes; NULL: host and process id */
     zkl_parents parents; /* how missing directories are created; default: containers */
     int reserved;        /* 0 */
 } zkl_barrier_options;
@@ -27,8 +27,8 @@ typedef struct zkl_barrier_options {
 /* The functions below that have a timeout_ms block for timeout_ms at most; 0 means one session
  * timeout. A member of a double barrier whose time has passed leaves first, which takes one session
  * timeout more at most. Each of them goes on after a lost connection. If the answer to a change was
- * lost with it, zkl_barrier_set() and zkl_barrier_remove() take 22 s more, which a timeout_ms of 0
- * does not limit. Each returns 0; or
+ * lost with it, zkl_barrier_set() and zkl_barrier_remove() take at least 22 s more, which a
+ * timeout_ms of 0 does not limit. Each returns 0; or
  *   ZKL_EACCES, ZKL_EPROTO: the server refused a request;
  *   ZKL_ETIMEDOUT: the time passed while there was a connection; a change may have been made;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
@@ -71,7 +71,7 @@ ZKL_API void zkl_barrier_free(zkl_barrier *b);
  * any more: 22 s after the answer to the repetition, or 1.1 session timeouts if that is longer. (It
  * is 20 s or one session timeout, and drift_permille more; the default of that is a tenth.) A
  * timeout_ms of 0 limits only the time until that answer. If another timeout_ms passes during the
- * wait, the call fails with ZKL_ETIMEDOUT. The same holds for zkl_barrier_remove().
+ * wait, the call fails then. The same holds for zkl_barrier_remove().
  *
  * Also returns
  *   ZKL_EPATH: path is below an ephemeral node. */

@@ -88,8 +88,8 @@ static inline void zkl_rwlock_reader_free(zkl_rwlock_reader *reader)
 }
 
 /* Every handle, and the function that ends it, for X(type, function): what ZKL_AUTO() calls, and
- * g_autoptr(). For an operation, only the handle is freed: the data of its completion must outlive
- * the scope. */
+ * g_autoptr(). For an operation with a completion, only the handle is freed: the data of the
+ * completion must outlive the scope. */
 #define ZKL_HANDLES(X)                                                                             \
     X(zkl_session, zkl_session_close)                                                              \
     X(zkl_mutex, zkl_mutex_free)                                                                   \

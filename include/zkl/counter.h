@@ -92,11 +92,10 @@ typedef void (*zkl_counter_fn)(int64_t value, void *data);
  * read the number for the first time, and whenever it reads another one; a missing node has the
  * number 0. Numbers that follow each other quickly may be left out, but the last one is told.
  * Without a connection there are no calls. While the node's data is no number of the width,
- * or the server refuses to read it, there are no calls, a line is logged, and the library tries
- * again. The first number after data that were none is told, even if it was the last one told.
- * Costs one watch on the node's data and one on its children. Sends nothing to the server before it
- * returns. c may be freed before the watch. End the watch with zkl_watch_free(); when the session
- * is closed its calls end.
+ * or the server refuses to read it, there are no calls, a line is logged, and the watch goes on.
+ * The first number after data that were none is told, even if it was the last one told. Costs one
+ * watch on the node's data and one on its children. Never waits. c may be freed before the watch.
+ * End the watch with zkl_watch_free(); when the session is closed its calls end.
  *
  * A count-down latch is a counter that is set to the number of those to be waited for. Each of them
  * adds -1 when it is done:

@@ -43,10 +43,10 @@ typedef struct zkl_election_options {
 
 /* Creates a handle for the election at path and stores it in *ret. path is as for zkl_mutex_new().
  * candidate_id is the payload of the candidate's node: UTF-8, at most 1024 bytes, possibly empty.
- * If candidate_id is NULL, the handle is no candidate: only zkl_election_leader() and
- * zkl_election_watch() work with it. zkl_queue_read() shows the candidates. A transaction of the
- * term adds a line to the payload; see zkl_grant_multi(). options may be NULL. Sends nothing to the
- * server. Free the handle with zkl_election_free().
+ * If candidate_id is NULL, the handle is no candidate: only zkl_election_leader(),
+ * zkl_election_watch() and zkl_election_get_status() work with it. zkl_queue_read() shows the
+ * candidates. A transaction of the term adds a line to the payload; see zkl_grant_multi(). options
+ * may be NULL. Sends nothing to the server. Free the handle with zkl_election_free().
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret or s is NULL, or path, candidate_id or options are invalid;
@@ -57,7 +57,7 @@ ZKL_API int zkl_election_new(zkl_election **ret, zkl_session *s, const char *pat
 /* Frees the handle. First resigns, like zkl_election_resign(): the term, if any, ends, and a
  * campaign in progress fails with ZKL_ECLOSED. The watches of the handle end, but must still be
  * freed. A started election still delivers its events, up to ZKL_ELECTION_STOPPED; its data must be
- * valid until then. Grants that the caller owns stay valid until they are released. Calls of
+ * valid until then. Grants that the caller owns must still be released. Calls of
  * zkl_election_leader() and proclamations that are in progress end as if the handle were there. No
  * call with e may begin afterwards. Never waits, neither for the server nor for callbacks. NULL is
  * ignored. In a forked child it does nothing. */
@@ -137,8 +137,10 @@ typedef enum zkl_election_event {
     ZKL_ELECTION_LOST = 5,     /* the term was lost: stop at once. The node, if it still exists, is
                                   deleted when this call has returned, but one session timeout
                                   after the loss at the latest. When this call has returned, the
-                                  next campaign begins */
-    ZKL_ELECTION_RESIGNED = 6, /* the term was ended by resign, yield or a transaction */
+                                  next campaign begins, unless the election ends with this term */
+    ZKL_ELECTION_RESIGNED = 6, /* the term was ended by zkl_election_resign(), zkl_election_yield()
+                                  or zkl_election_free(), by zkl_grant_release(), or by a
+                                  transaction */
     ZKL_ELECTION_FAILED = 7,   /* a campaign failed with err; the next one begins after a pause */
     ZKL_ELECTION_STOPPED = 8   /* the last event. err is the reason. NULL: the election was asked
                                   to stop, or its one term ended without a loss */
@@ -247,7 +249,8 @@ ZKL_API int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_
  *   ZKL_ELIMIT: size is more than 65536, or the grant has made 2^31 transactions;
  *   ZKL_EACCES: the server refused permission to write path or the candidate's node;
  *   ZKL_EUNKNOWN: the data may or may not have been published. Before an answer came, the time
- *     passed, the session ended, the connection broke three times, or a third party wrote the node;
+ *     passed, the session ended, or the connection broke three times; or the connection broke and
+ *     a third party wrote or deleted the node;
  *   ZKL_ETIMEDOUT: the time passed before the request was sent, while there was a connection;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed before the request was sent, without a connection;
  *   ZKL_EPROTO: the server gave an invalid answer;

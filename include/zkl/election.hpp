@@ -141,7 +141,7 @@ class election
     election &operator=(const election &) = delete;
 
     /* Resigns, without waiting. A started election still delivers its events, up to STOPPED. Grants
-     * of campaigns stay valid until they are released, but their term has ended. */
+     * of campaigns can be read until they are released, but their term has ended. */
     ~election()
     {
         zkl_election_resign(who_->handle);

@@ -47,7 +47,8 @@ typedef enum zkl_member_event {
 /* What comes with an event. Valid during the call, with all that it points to. Later versions may
  * append members. */
 typedef struct zkl_member_news {
-    uint64_t token;       /* the node's czxid: its own, for BUSY that of the other one */
+    uint64_t token;       /* the node's czxid: its own, for BUSY that of the other one; FAILED,
+                             LEFT: 0 */
     int again;            /* JOINED: 1 if it had joined before */
     zkl_loss loss;        /* LOST: why; otherwise ZKL_LOSS_NONE */
     int64_t session_id;   /* BUSY: of the other node; 0 if that is not ephemeral */
@@ -76,10 +77,11 @@ typedef struct zkl_member_options {
 
 /* Joins the group at path as the member id, and stores the handle in *ret. The member joins, and
  * joins again after each end of the session and after its node was deleted, until
- * zkl_member_leave(), zkl_member_free() or zkl_session_close(). Never waits: zkl_member_wait()
- * does. path is as for zkl_mutex_new(). id is the name of a node: UTF-8, 1 to 255 bytes, without
- * '/', control characters, private ones and those from U+FFF0 on, not "." or "..". data, of size
- * bytes, is copied: at most 64 KiB; NULL if size is 0. options may be NULL.
+ * zkl_member_leave(), zkl_member_free() or zkl_session_close(), or until the server refuses the
+ * session's credentials. Never waits: zkl_member_wait() does. path is as for zkl_mutex_new(). id is
+ * the name of a node: UTF-8, 1 to 255 bytes, without '/', control characters, private ones and
+ * those from U+FFF0 on, not "." or "..". data, of size bytes, is copied: at most 64 KiB; it may be
+ * NULL if size is 0. options may be NULL.
  *
  * Except in a party, two members never share an id. If a node of that name belongs to another
  * session, the member waits until that session ends or its member leaves. The library never deletes
@@ -88,8 +90,8 @@ typedef struct zkl_member_options {
  * servers have ended its old session: for about one session timeout. If it is not to wait, give it
  * an id with a suffix for each start, as "web1-1718000000" with the time of the start.
  *
- * If the session has too many ephemeral nodes (1 MiB of paths in all, some 5,000 members), the
- * member tries again, and ZKL_MEMBER_FAILED has ZKL_ELIMIT.
+ * If the session has too many ephemeral nodes (1 MiB of paths in all, some 5,000 members with paths
+ * of 200 bytes), the member tries again, and ZKL_MEMBER_FAILED has ZKL_ELIMIT.
  *
  * Returns 0; or
  *   ZKL_EBUSY: a member of this session has this path and id, and has not left;
@@ -128,6 +130,8 @@ ZKL_API void zkl_member_free(zkl_member *m);
  *   ZKL_EBUSY: the time passed, and another session has the id: the error says which, and what its
  *     node holds;
  *   ZKL_EPATH: path is, or is below, an ephemeral node;
+ *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all), or has too many ephemeral
+ *     nodes (1 MiB of paths in all);
  *   ZKL_EPERM: the member has left. */
 ZKL_API int zkl_member_wait(zkl_member *m, int64_t timeout_ms);
 ZKL_API int zkl_member_wait_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn, void *fn_data);
@@ -140,7 +144,7 @@ ZKL_API int zkl_member_wait_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn
  *
  * Also returns
  *   ZKL_EINVAL: data are invalid, or the member is of a party;
- *   ZKL_EBUSY, ZKL_EPATH, ZKL_EPERM: as zkl_member_wait(). */
+ *   ZKL_EBUSY, ZKL_EPATH, ZKL_ELIMIT, ZKL_EPERM: as zkl_member_wait(). */
 ZKL_API int zkl_member_update(zkl_member *m, const void *data, size_t size, int64_t timeout_ms);
 ZKL_API int zkl_member_update_async(zkl_member *m, const void *data, size_t size,
                                     int64_t timeout_ms, zkl_done_fn fn, void *fn_data);
@@ -159,11 +163,12 @@ ZKL_API int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_f
 
 /* Stores in *ret the grant of the membership: its token is the czxid of the member's node, by which
  * observers know it, and until its deadline nobody can see the member gone, unless somebody deletes
- * the node. A grant begins with ZKL_MEMBER_JOINED, and ends with ZKL_MEMBER_LOST or when the member
- * leaves. A member that joins again has another grant; if its session had lived on, with the same
- * token and a higher turn. Every function of zkl/grant.h works with it, but zkl_grant_multi() does
- * not. It is never wanted, and nobody asks it to give way. The caller owns it: zkl_grant_release()
- * frees it, and the member stays. Never waits; may be called inside a callback.
+ * the node. A grant begins with ZKL_MEMBER_JOINED, the first one when it is asked for (see below),
+ * and ends with ZKL_MEMBER_LOST or when the member leaves. A member that joins again has another
+ * grant; if its node has lived on, with the same token and a higher turn. Every function of
+ * zkl/grant.h works with it, but zkl_grant_multi() does not. It is never wanted, and nobody asks it
+ * to give way. The caller owns it: zkl_grant_release() frees it, and the member stays. Never waits;
+ * may be called inside a callback.
  *
  * A deadline costs the servers some writes a second (see zkl(7)), so the member has none before the
  * first call that finds it in the group. From then on its session is proved until the member has

@@ -24,8 +24,8 @@ typedef struct zkl_once_options {
     const char *calendar; /* it is run once for each instant of that, as "30 2 * * *": five fields
                              as in crontab(5), numbers alone. The month must be *, and so must one
                              of the two for days. NULL (the default): none; not with period_ms */
-    const char *zone;     /* with calendar: whose local times these are, a name of tzdata's as
-                             "Europe/Berlin"; NULL (the default): UTC */
+    const char *zone;     /* with calendar: whose local times these are, "UTC" or a name of
+                             tzdata's with an area, as "Europe/Berlin"; NULL (the default): UTC */
     int64_t late_ms; /* with calendar: how long after its instant a run may begin; 31622400000 at
                         most. 0 (the default): 3600000, an hour */
     zkl_parents parents; /* how path and its missing parents are created; default: containers */
@@ -88,11 +88,11 @@ ZKL_API void zkl_once_free(zkl_once *o);
 typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret, size_t *ret_size);
 
 /* Runs fn if the work is due and no other caller does it; otherwise waits until the other caller
- * has. Without a period, the work is due until a run is recorded. With a period, it is due from the
- * recorded instant on, less the slack. The next instant is then that one plus as many whole periods
- * as lead beyond the beginning of this run plus the slack: missed periods are skipped. The first
- * run is due at once, and the instants count from its beginning. All of this goes by the servers'
- * clocks.
+ * has. Without a period or a calendar, the work is due until a run is recorded. With a period, it
+ * is due from the recorded instant on, less the slack. The next instant is then that one plus as
+ * many whole periods as lead beyond the beginning of this run plus the slack: missed periods are
+ * skipped. The first run is due at once, and the instants count from its beginning. All of this
+ * goes by the servers' clocks.
  *
  * With a calendar, an instant comes when the clocks of the zone reach a time that the calendar
  * names: where they skip it, as they go forward; and the first time, if they show it twice. If the
@@ -102,9 +102,9 @@ typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret,
  * instant, whoever begins it and when; so no instant has two.
  *
  * The run is recorded in one fenced transaction with the release of the lock. So of all runs for
- * one due instant one at most is completed, and no run begins while another one may still be
- * running. A caller whose run fails or loses the lock is followed by the next in line. When a run
- * is recorded all callers that wait return at once, with that run.
+ * one due instant one at most is completed, and none begins while the grant of another one is
+ * valid. A caller whose run fails or loses the lock is followed by the next in line. When a run is
+ * recorded all callers that wait for it return at once, with that run.
  *
  * timeout_ms limits the wait for others and for an instant; fn has no limit, and the record one
  * session timeout. With 0 the function does not wait for other callers, but for an instant that is
@@ -150,13 +150,14 @@ ZKL_API int zkl_once_begin_async(zkl_once *o, int64_t timeout_ms, zkl_acquired_f
                                  zkl_op **ret);
 
 /* Records that the work is done, with size bytes of result, in one transaction with the release of
- * the lock. The grant is RELEASED as by ZKL_MULTI_RELEASE, whatever the result, and the caller
- * still calls zkl_grant_release(). result may be NULL if size is 0. Blocks for timeout_ms at most;
- * 0 means one session timeout.
+ * the lock. The grant is RELEASED as soon as the transaction has begun, as by ZKL_MULTI_RELEASE,
+ * and the caller still calls zkl_grant_release(). result may be NULL if size is 0. Blocks for
+ * timeout_ms at most; 0 means one session timeout.
  *
  * Returns 0; or
- *   ZKL_EPERM: the grant is none of o's, or was released;
- *   ZKL_ELOST: the grant was lost;
+ *   ZKL_EPERM: the grant was released, or is none of o's;
+ *   ZKL_ELOST: the grant was lost; one that is older than that of o's last run, and was not
+ *     released, counts as lost;
  *   ZKL_EVERSION: the record was reset while the work ran;
  *   ZKL_EUNKNOWN: the record may or may not have been written: no answer came, and in the time that
  *     was left the record did not tell;
@@ -171,8 +172,9 @@ ZKL_API int zkl_once_end(zkl_once *o, const zkl_grant *grant, const void *result
                          int64_t timeout_ms);
 
 /* Reads the run that was recorded last and stores it in *ret, unless ret is NULL; free it with
- * zkl_once_run_free(). With a period the next run may be due since: due_ms says so. The server
- * first catches up with the leader. Blocks for timeout_ms at most; 0 means one session timeout.
+ * zkl_once_run_free(). With a period or a calendar the next run may be due since: due_ms says so.
+ * The server first catches up with the leader. Blocks for timeout_ms at most; 0 means one session
+ * timeout.
  *
  * Returns 0; or
  *   ZKL_ENOENT: no run is recorded;
@@ -186,7 +188,7 @@ ZKL_API int zkl_once_end(zkl_once *o, const zkl_grant *grant, const void *result
  *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_once_done(zkl_once *o, int64_t timeout_ms, zkl_once_run **ret);
 
-/* Deletes the record, so that the next caller runs the work. A run that is in progress fails with
+/* Deletes the record, as if the work had never been run. A run that is in progress fails with
  * ZKL_EVERSION if there was a record before. Blocks for timeout_ms at most; 0 means one session
  * timeout. If the answer is lost, the record is deleted once more, even if another caller has
  * written it since. Then the call waits as zkl_barrier_set() does, and timeout_ms limits it as

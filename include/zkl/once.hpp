@@ -168,7 +168,7 @@ class once
         return detail::run_of(run);
     }
 
-    /* Deletes the record, so that the next call runs the work. */
+    /* Deletes the record, as if the work had never been run. */
     void reset()
     {
         detail::check(zkl_once_reset(handle_.get(), ZKL_FOREVER));

@@ -34,9 +34,9 @@ typedef enum zkl_client {
 typedef struct zkl_contender {
     const char *node;   /* the name of the child */
     const char *owner;  /* the payload as valid UTF-8 without control characters; "" if empty. For
-                           nodes of this library, without the line that zkl_grant_multi() adds.
-                           "__REVOKE__": the contender was asked to give way, which replaced the
-                           payload */
+                           nodes of this library, without the lines that the library adds (see
+                           zkl_grant_multi() and zkl_semaphore_acquire()). "__REVOKE__": the
+                           contender was asked to give way, which replaced the payload */
     int64_t number;     /* the signed number in the name */
     uint64_t token;     /* the czxid of the node */
     int64_t session_id; /* the session that owns the node; 0: a persistent node */
@@ -106,7 +106,7 @@ ZKL_API void zkl_queue_free(zkl_queue *q);
  *
  * node is the name of a contender's node. The contender may still be waiting: it hears the request
  * when it holds. If node is NULL, the function asks every contender that holds now: one contender
- * of a lock; each reader of a read-write lock; each contender that holds permits.
+ * of a lock; the writer, or each reader, of a read-write lock; each contender that holds permits.
  *
  * The function stores in *ret a snapshot of the contenders that were asked, as they were before:
  * owner is the payload that was replaced. Free the snapshot with zkl_queue_free(). Blocks for
@@ -152,14 +152,14 @@ typedef void (*zkl_queue_fn)(void *data);
  *   when it has seen path for the first time;
  *   whenever a contender may have arrived or left, or path has been created or deleted;
  *   after each new connection or session;
- *   when it can no longer read path; zkl_queue_read() then returns the reason.
+ *   when it can no longer read path; zkl_queue_read() then returns the reason;
+ *   when the session watches too many paths (512 KiB in all).
  *
  * A read that begins in or after a call of fn sees every change up to that call. A later call
- * reports later changes. Several changes are reported together: there are at most ten calls a
- * second, and for a queue of n contenders at most one in 100 + n / 10 ms. Changes of payloads are
- * not reported. The session needs read permission for path. path need not exist. Sends nothing to
- * the server before it returns. End the watch with zkl_watch_free(); when the session is closed its
- * calls end.
+ * reports later changes. Several changes are reported together: for changes there are at most ten
+ * calls a second, and for a queue of n contenders at most one in 100 + n / 10 ms. Changes of
+ * payloads are not reported. The session needs read permission for path. path need not exist. Never
+ * waits. End the watch with zkl_watch_free(); when the session is closed its calls end.
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret, s or fn is NULL, or path is invalid;

@@ -1,10 +1,10 @@
 /* Shards: numbered work that the members of a group share. A program joins the group, is told which
  * shards are its own, with a grant for each, and is asked to give a shard up when it moves to
  * another member. A shard is worked on only with its grant, which is that of a lock: one holder at
- * a time, who knows its deadline, and a fencing token that rises. The list of members only decides
- * who asks for the lock. Below one path, "PATH/members" is the group and "PATH/shards/K" the lock
- * of shard K. So it is for "zkl shards", and programs and commands share one group.
- * zkl_shards_plan() says how evenly shards are shared out. */
+ * a time, who knows its deadline, and a fencing token that rises. The list of members decides only
+ * who asks for the lock, and who gives it up. Below one path, "PATH/members" is the group and
+ * "PATH/shards/K" the lock of shard K. So it is for "zkl shards", and programs and commands share
+ * one group. zkl_shards_plan() says how evenly shards are shared out. */
 #ifndef ZKL_SHARDS_H
 #define ZKL_SHARDS_H
 
@@ -24,7 +24,7 @@ typedef enum zkl_shards_event {
     ZKL_SHARDS_ASKED = 2,   /* the shard is to be given up: finish what is under way, begin nothing
                                new, and release the grant. Another member waits for the shard, or
                                zkl_queue_revoke() has asked for it, or zkl_shards_free() was
-                               called. Told once for each grant. LOST may follow, if the
+                               called. Told at most once for each grant. LOST may follow, if the
                                grant is lost before it is released */
     ZKL_SHARDS_LOST = 3,    /* the grant was lost: stop at once, and release the grant. Until then
                                this program does not get the shard again. The node, if it still
@@ -92,16 +92,16 @@ typedef struct zkl_shards_options {
  * zkl_grant_release() once, even if it is called for ASKED and then for LOST.
  *
  * The library asks for a shard when the plan has given it to this member for half a second. It
- * keeps a shard until somebody waits for its lock while the plan gives the shard to another member;
- * then it tells ZKL_SHARDS_ASKED. A program may give up a shard unasked, as one on which it cannot
- * work: the library asks for it again after a pause of 1 s, which doubles up to 30 s. There is no
- * limit for the time from ASKED to the release, since the library cannot end the program's work;
- * other members wait that long.
+ * keeps a shard until somebody waits for its lock while the plan gives the shard to another member,
+ * or while others may think that this member is gone; then it tells ZKL_SHARDS_ASKED. A program may
+ * give up a shard unasked, as one on which it cannot work: the library asks for it again after a
+ * pause of 1 s, which doubles up to 30 s. There is no limit for the time from ASKED to the release,
+ * since the library cannot end the program's work; other members wait that long.
  *
  * All is done in one ZooKeeper session. When it ends, each grant is LOST, and the program joins
  * again in the next one. The session is kept proved (see zkl(7)), whether the program has a shard
- * or not. A shard costs what a mutex costs. A session can have some 5,000 of them, since its
- * ephemeral nodes may have 1 MiB of paths in all.
+ * or not. A shard costs what a mutex costs. A session can have some 5,000 of them whose nodes have
+ * paths of 200 bytes, since its ephemeral nodes may have 1 MiB of paths in all.
  *
  * Returns 0; or
  *   ZKL_EBUSY: a member of this session has this path and id, and has not left;
@@ -112,12 +112,13 @@ ZKL_API int zkl_shards_start(zkl_shards **ret, zkl_session *s, const char *path,
                              const zkl_shards_options *options);
 
 /* Leaves the group, gives up the shards, and frees the handle. Never waits for the server. No
- * further shard is granted, ZKL_SHARDS_ASKED is told of each that the program has, and other
- * members wait for these from now on. Events come up to ZKL_SHARDS_STOPPED: their handle must not
- * be used any more, and fn_data must be valid until then. Grants that were not released stay valid
- * until they are. No call with shards may begin afterwards. May be called inside a callback. To end
- * a program without a drain, call zkl_session_close() instead, and free the handle after that. NULL
- * is ignored. In a forked child it does nothing. */
+ * further lock is acquired, ZKL_SHARDS_ASKED is told of each shard that the program has, unless it
+ * was told before, and other members wait for these from now on. Events come up to
+ * ZKL_SHARDS_STOPPED: their handle must not be used any more, and fn_data must be valid until then.
+ * Grants that were not released stay valid until they are. No call with shards may begin
+ * afterwards. May be called inside a callback. To end a program without a drain, call
+ * zkl_session_close() instead, and free the handle after that. NULL is ignored. In a forked child
+ * it does nothing. */
 ZKL_API void zkl_shards_free(zkl_shards *shards);
 
 ZKL_END

@@ -24,13 +24,13 @@ class Barrier(Handle):
     def set(self, timeout: Optional[float] = 0) -> None:
         """Closes the barrier. If an answer was lost with a connection, the servers may do the request late: so
         the call takes 22 s more, or 1.1 session timeouts if that is longer. The default does not limit that wait. If
-        another timeout passes in it, the call raises TimedOut, though the barrier may be closed."""
+        another timeout passes in it, the call fails, though the barrier may be closed."""
         self._c.wait(lib.zkl_barrier_set, ms(timeout))
 
     def remove(self, timeout: Optional[float] = 0) -> None:
         """Opens the barrier. If an answer was lost with a connection, the servers may do the request late: so
         the call takes 22 s more, or 1.1 session timeouts if that is longer. The default does not limit that wait. If
-        another timeout passes in it, the call raises TimedOut, though the barrier may be open."""
+        another timeout passes in it, the call fails, though the barrier may be open."""
         self._c.wait(lib.zkl_barrier_remove, ms(timeout))
 
     def wait(self, timeout: Optional[float] = None) -> None:

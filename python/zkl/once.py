@@ -103,10 +103,9 @@ class Once(Handle):
             lib.zkl_once_run_free(run)
 
     def reset(self, timeout: Optional[float] = 0) -> None:
-        """Deletes the record: the next caller runs the work. If an answer was lost with a connection, the servers may
-        do the request late: so the call takes 22 s more, or 1.1 session timeouts if that is longer. The default does
-        not limit that wait. If another timeout passes in it, the call raises TimedOut, though the record may be
-        gone."""
+        """Deletes the record, as if the work had never been run. If an answer was lost with a connection, the servers
+        may do the request late: so the call takes 22 s more, or 1.1 session timeouts if that is longer. The default
+        does not limit that wait. If another timeout passes in it, the call fails, though the record may be gone."""
         self._c.ask(lib.zkl_once_reset, ms(timeout))
 
     def _found(self, error: Error) -> Optional[Run]:

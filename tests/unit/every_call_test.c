@@ -37,7 +37,7 @@ enum {
     OF_SESSION = 1 << 18, /* ZKL_ECLOSED when the session is closed meanwhile */
     WRITES = 1 << 19,     /* a counter: ZKL_EBUSY, ZKL_ELAYOUT, ZKL_EUNKNOWN; the fence's errors */
     CHANGES = 1 << 20, /* in a transaction: ZKL_EUNKNOWN when it was sent, or else ZKL_ETIMEDOUT */
-    MEMBERS = 1 << 21, /* a member: ZKL_EBUSY, and ZKL_EPERM when it has left */
+    MEMBERS = 1 << 21, /* a member: ZKL_EBUSY, ZKL_ELIMIT, and ZKL_EPERM when it has left */
     MEETS = 1 << 22,   /* enters a double barrier: ZKL_EBUSY, and ZKL_ELOST */
     LEAVES = 1 << 24,  /* leaves it: the same */
     LIMITED = 1 << 23, /* a semaphore: ZKL_ENOENT when the data is no limit */
@@ -495,7 +495,7 @@ TEST_CASE(contending)
     every_check_all(LOCKS, come_behind, -7, ZKL_EBUSY);
     every_check_all(LOCKS, come_behind, INT64_MIN, ZKL_EBUSY);
     every_check_all(LOCKS, have_no_room, LONG_MS, ZKL_ELIMIT);
-    every_check_all(LOCKS | MEETS, own_enough, LONG_MS, ZKL_ELIMIT);
+    every_check_all(LOCKS | MEETS | MEMBERS, own_enough, LONG_MS, ZKL_ELIMIT);
     rival = BEFORE "-latch-0000000001";
     every_check_but(LOCKS, LATCH, come_behind, LONG_MS, ZKL_ELAYOUT);
     rival = BEFORE "-__READ__0000000001";
