@@ -1,4 +1,4 @@
-/* The session with the ZooKeeper servers. One session is enough for all locks of a process. */
+/* The session with the ZooKeeper servers. One is enough for some thousand locks of a process. */
 #ifndef ZKL_SESSION_H
 #define ZKL_SESSION_H
 
