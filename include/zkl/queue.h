@@ -155,11 +155,11 @@ typedef void (*zkl_queue_fn)(void *data);
  *   when it can no longer read path; zkl_queue_read() then returns the reason;
  *   when the session watches too many paths (512 KiB in all).
  *
- * A read that begins in or after a call of fn sees every change up to that call. A later call
- * reports later changes. Several changes are reported together: for changes there are at most ten
- * calls a second, and for a queue of n contenders at most one in 100 + n / 10 ms. Changes of
- * payloads are not reported. The session needs read permission for path. path need not exist. Never
- * waits. End the watch with zkl_watch_free(); when the session is closed its calls end.
+ * A read in the same session that begins in or after a call of fn sees every change up to it. A
+ * later call reports later changes. Several changes are reported together: for changes there are at
+ * most ten calls a second, and for a queue of n contenders at most one in 100 + n / 10 ms. Changes
+ * of payloads are not reported. The session needs read permission for path. path need not exist.
+ * Never waits. End the watch with zkl_watch_free(); when the session is closed its calls end.
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret, s or fn is NULL, or path is invalid;
