@@ -32,7 +32,7 @@ class ElectionStatus(NamedTuple):
 
 
 class Election(Handle):
-    """A candidate; without an id one may only ask who leads."""
+    """A candidate; without an id one may only ask and watch who leads."""
 
     def __init__(
         self,
