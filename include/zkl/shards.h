@@ -112,12 +112,12 @@ ZKL_API int zkl_shards_start(zkl_shards **ret, zkl_session *s, const char *path,
                              const zkl_shards_options *options);
 
 /* Leaves the group, gives up the shards, and frees the handle. Never waits for the server. No
- * further shard is granted, ZKL_SHARDS_ASKED is told of each that the program has, and other
- * members wait for these from now on. Events come up to ZKL_SHARDS_STOPPED: their handle must not
- * be used any more, and fn_data must be valid until then. Grants that were not released stay valid
- * until they are. No call with shards may begin afterwards. May be called inside a callback. To end
- * a program without a drain, call zkl_session_close() instead, and free the handle after that. NULL
- * is ignored. In a forked child it does nothing. */
+ * further shard is granted, ZKL_SHARDS_ASKED is told of each that the program has and was not asked
+ * for before, and other members wait for these from now on. Events come up to ZKL_SHARDS_STOPPED:
+ * their handle must not be used any more, and fn_data must be valid until then. Grants that were
+ * not released stay valid until they are. No call with shards may begin afterwards. May be called
+ * inside a callback. To end a program without a drain, call zkl_session_close() instead, and free
+ * the handle after that. NULL is ignored. In a forked child it does nothing. */
 ZKL_API void zkl_shards_free(zkl_shards *shards);
 
 ZKL_END
