@@ -19,7 +19,7 @@ namespace zkl
 struct semaphore_options {
     std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
-    int limit = 0; /* 0: path must have a limit; not in Curator's layout */
+    int limit = 0; /* 0: path must have a limit; in Curator's layout it is invalid */
     bool numbered = false;
     zkl_semaphore_layout layout = ZKL_SEMAPHORE_ZKL;
 };
