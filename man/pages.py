@@ -25,8 +25,8 @@ THREADS = {
 }
 ALL_THREADS = (
     "Any thread may call these functions, even inside a callback.\nA function that would have to wait there"
-    " returns ZKL_EDEADLK instead.\nCallbacks run one at a time, in the order of events, on a thread of the"
-    " library; see\n.Xr zkl 3 ,\nThreads and callbacks."
+    " returns ZKL_EDEADLK instead.\nCallbacks of a session run one at a time, in the order of events, on a thread of"
+    " the library; see\n.Xr zkl 3 ,\nThreads and callbacks."
 )
 ALSO = {
     "session": ["zkl_glib 3", "zkl_zookeeper 3"],

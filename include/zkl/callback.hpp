@@ -18,7 +18,7 @@ namespace zkl
 
 /* Runs a task: now, later or on another thread. It must run each task once, and should run them one
  * after the other in the order in which it got them; otherwise callbacks overtake each other. It is
- * called on a library thread, and must not block for long. */
+ * called where callbacks would run without it, and must not block for long. */
 using executor = std::function<void(std::function<void()>)>;
 
 /* Gets what a callback threw, on the thread on which it was thrown. What the hook itself throws
@@ -125,8 +125,8 @@ template <class T> class registry
     std::unordered_map<std::uintptr_t, std::shared_ptr<const T>> entries_;
 };
 
-/* A time limit, rounded up. One that has passed is 0, never the negative number that means "no
- * limit"; 30,000 years and more are no limit. */
+/* A time limit, rounded up. One that has passed is 0, and one of 10^15 ms or more, some 31,700
+ * years, is no limit. */
 template <class Rep, class Period>
 std::int64_t milliseconds(const std::chrono::duration<Rep, Period> &limit) noexcept
 {

@@ -123,8 +123,8 @@ ZKL_API inline const std::error_category &error_category() noexcept
     return category;
 }
 
-/* Makes a std::error_code of a code. ec == std::errc::timed_out and the like also work, where the
- * standard has such a condition. */
+/* Makes a std::error_code of a code. ec == std::errc::timed_out and the like work, too, for the
+ * codes that detail::condition() has. */
 inline std::error_code make_error_code(errc code) noexcept
 {
     return {static_cast<int>(code), error_category()};
@@ -186,7 +186,7 @@ inline int check(int code, std::error_code &ec) noexcept
     return code;
 }
 
-/* Somebody else holds: no failure for who only tries. */
+/* Somebody else holds or is first: no failure for who only tries. */
 constexpr bool is_taken(int code) noexcept
 {
     return code == ZKL_EBUSY || code == ZKL_ETIMEDOUT;

@@ -65,8 +65,9 @@ inline void on_grant_end(const zkl_grant *, zkl_state state, void *data) noexcep
 } // namespace detail
 
 /* A grant that somebody else owns: the lent one of a mutex or read-write lock, valid until the
- * owner's last unlock, or the one inside a zkl::grant. A copy refers to the same grant. One that is
- * made without a grant has the token 0, and is lost. What can fail throws zkl::error. */
+ * owner's last unlock, or the end of that thread or of the lock; that of the function of a
+ * once::call(); or the one inside a zkl::grant. A copy refers to the same grant. One that is made
+ * without a grant has the token 0, and is lost. What can fail throws zkl::error. */
 class grant_view
 {
   public:
@@ -77,7 +78,8 @@ class grant_view
     {
     }
 
-    /* The fencing token, and the turn of a mutex that retains. Send them with every write. */
+    /* The fencing token, and the turn, which tells grants of one token apart. Send them with every
+     * write. */
     std::uint64_t token() const noexcept
     {
         return zkl_grant_token(handle_);
@@ -229,9 +231,10 @@ class grant_view
     detail::shared_environment where_;
 };
 
-/* A grant that this object owns: of a semaphore, a multilock, a campaign or an asynchronous
- * acquisition. The destructor releases it, from any thread, without waiting for the server. It may
- * be moved, and may outlive the lock and the session. */
+/* A grant that this object owns: of a semaphore, a multilock, a campaign, a term, a shard, a
+ * membership or an asynchronous acquisition. The destructor releases it, from any thread, without
+ * waiting for the server; a member stays. It may be moved, and may outlive the lock and the
+ * session. */
 class grant : public grant_view
 {
   public:

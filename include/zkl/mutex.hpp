@@ -101,8 +101,9 @@ class mutex
         detail::check(acquire(ZKL_FOREVER), ec);
     }
 
-    /* Return false if another contender holds the lock, or has held it all the time. Throw for
-     * every other reason, for example errc::unreachable. Those with ec set it for every reason. */
+    /* Return false if another contender holds the lock or is first, or was so all the time. Throw
+     * for every other reason, for example errc::unreachable. Those with ec set it for every
+     * reason. */
     bool try_lock()
     {
         return detail::locked(acquire(0));
@@ -145,7 +146,8 @@ class mutex
     }
 
     /* The grant of this thread, lent until its last unlock. Throws errc::not_owner if the thread
-     * does not hold the lock, and errc::lost if the grant was lost. */
+     * does not hold the lock, and errc::lost if the grant was lost, or a transaction released
+     * it. */
     grant_view grant() const
     {
         const zkl_grant *g = nullptr;

@@ -87,9 +87,9 @@ ZKL_API void zkl_once_free(zkl_once *o);
  * written, the next caller begins it again. */
 typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret, size_t *ret_size);
 
-/* Runs fn if the work is due and no other caller does it; otherwise waits until the other caller
- * has. Without a period or a calendar, the work is due until a run is recorded. With a period, it
- * is due from the recorded instant on, less the slack. The next instant is then that one plus as
+/* Runs fn if the work is due and no other caller does it; if another caller does, waits until that
+ * one has. Without a period or a calendar, the work is due until a run is recorded. With a period,
+ * it is due from the recorded instant on, less the slack. The next instant is then that one plus as
  * many whole periods as lead beyond the beginning of this run plus the slack: missed periods are
  * skipped. The first run is due at once, and the instants count from its beginning. All of this
  * goes by the servers' clocks.

@@ -30,7 +30,7 @@ struct once_options {
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
 };
 
-/* Mirrors zkl_once_run; the instants are by the servers' clocks. */
+/* Mirrors zkl_once_run, without local_ms; begun and due are by the servers' clocks. */
 struct once_run {
     std::chrono::system_clock::time_point begun;
     std::optional<std::chrono::system_clock::time_point> due; /* none: never again */
@@ -138,10 +138,10 @@ class once
         detail::check(make(s, path, options), ec);
     }
 
-    /* Calls fn(grant_view) on this thread if the work is due and nobody else does it; otherwise
-     * waits, within limit, for the one who does. The std::string that fn returns, if any, is
-     * recorded as the result. If fn throws, nothing is recorded, and so does this. Returns the run
-     * that was recorded last; none: it was reset since. */
+    /* Calls fn(grant_view) on this thread if the work is due and nobody else does it; if somebody
+     * does, waits, within limit. The std::string that fn returns, if any, is recorded as the
+     * result. If fn throws, nothing is recorded, and so does this. Returns the run that was
+     * recorded last; none: it was reset since. */
     template <class Rep, class Period, class Fn>
     std::optional<once_run> call(const std::chrono::duration<Rep, Period> &limit, Fn &&fn)
     {

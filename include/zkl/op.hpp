@@ -49,7 +49,8 @@ grant acquire(shared_environment where, std::error_code &ec, Acquire acquire_it)
 } // namespace detail
 
 /* Called on the executor exactly once. On success ec is 0 and the callee has the grant: if it does
- * not keep it, the grant is released. An empty function: operation::wait() gives the result. */
+ * not keep it, the grant is released. An empty function: operation::wait() gives the result; but a
+ * campaign needs a function. */
 using acquired_function = std::function<void(std::error_code ec, grant g)>;
 
 /* An asynchronous acquisition. The destructor does not end it, unless it was begun without a

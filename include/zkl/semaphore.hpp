@@ -19,7 +19,7 @@ namespace zkl
 struct semaphore_options {
     std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
-    int limit = 0; /* 0: path must have a limit */
+    int limit = 0; /* 0: path must have a limit; in Curator's layout it is invalid */
     bool numbered = false;
     zkl_semaphore_layout layout = ZKL_SEMAPHORE_ZKL;
 };
@@ -77,8 +77,8 @@ class semaphore
         return detail::acquire(where_, ec, [&](auto *g) { return get(permits, ZKL_FOREVER, g); });
     }
 
-    /* An empty grant if the permits are not free, or not within limit. Every other failure throws.
-     * Those with ec set it for every reason. */
+    /* An empty grant if the permits are not free or another contender is first, now or within
+     * limit. Every other failure throws. Those with ec set it for every reason. */
     grant try_acquire(int permits = 1)
     {
         return detail::try_acquire(where_, [&](auto *g) { return get(permits, 0, g); });

@@ -358,8 +358,7 @@ ZKL_API int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret);
  *
  * connect and options are those of the dead process: its credentials are needed where the servers
  * demand some (enforce.auth.enabled). The function takes the session up on a connection of its own,
- * ends it, and asks the servers whether it has ended. It waits for the servers for timeout_ms at
- * most, and a few seconds for a server that does not finish the close of a connection. It calls no
+ * ends it, and asks the servers whether it has ended. It waits for timeout_ms at most. It calls no
  * callback, even if options have a log. It may be called in a forked child.
  *
  * Returns 0 if the servers know no session of that id and password any more; or

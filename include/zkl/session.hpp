@@ -23,8 +23,8 @@ struct session_options {
     std::chrono::milliseconds session_timeout{0}; /* 0: 10 s */
     std::string acl;                              /* "": the default */
     std::function<void(const zkl_log_record &record)>
-        log; /* empty: stderr. It is called on a library thread, never on the executor. The record
-                is valid during the call. */
+        log; /* empty: stderr. It is called where callbacks run without an executor, never on the
+                executor. The record is valid during the call. */
     zkl_log_level log_level = ZKL_LOG_WARN;
     std::chrono::milliseconds tick{0};
     int drift_permille = 0; /* 0: 100 */
@@ -34,7 +34,7 @@ struct session_options {
     bool fixed_servers = false;
 
     executor run; /* runs the callbacks; empty: they run where the library calls them, which is its
-                     callback thread, or with dispatch session::dispatch() */
+                     callback thread, or with dispatch session::dispatch() and close() */
     exception_hook thrown; /* gets what callbacks and the executor throw; empty:
                               std::terminate() */
 };
@@ -109,7 +109,8 @@ inline zkl_session_options to_c(const session_options &o,
 
 } // namespace detail
 
-/* A zkl_session, closed by the destructor. Any thread may call any function. */
+/* A zkl_session, closed by the destructor. Any thread may call any function, but none while another
+ * one closes, moves or destroys the object. */
 class session
 {
   public:
@@ -223,7 +224,7 @@ class session
         return zkl_session_outage(handle_.get());
     }
 
-    /* The negotiated session timeout. */
+    /* The negotiated session timeout; before the first connection, that of the options. */
     std::chrono::milliseconds timeout() const
     {
         return std::chrono::milliseconds(detail::check(zkl_session_timeout_ms(handle_.get())));

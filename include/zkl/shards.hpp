@@ -70,8 +70,8 @@ inline zkl_shards_options to_c(const shards_options &o) noexcept
 } // namespace detail
 
 /* The part of a program in the shards of a group. zkl/shards.h describes the functions. The
- * destructor leaves the group without waiting: ASKED comes for each shard that the program has, and
- * events come up to STOPPED. */
+ * destructor leaves the group without waiting: ASKED comes for each shard that the program has and
+ * was not asked for before, and events come up to STOPPED. */
 class shards
 {
   public:

@@ -19,7 +19,7 @@ class Error(Exception):
 
 
 class NotAcquired(Error):
-    """Somebody else holds."""
+    """Busy or TimedOut."""
 
 
 class Busy(NotAcquired):
@@ -31,7 +31,7 @@ class TimedOut(NotAcquired, TimeoutError):
 
 
 class Lost(Error):
-    """The grant was lost."""
+    """The grant was lost, or the node of a member of a double barrier."""
 
 
 class Closed(Error):
@@ -43,11 +43,11 @@ class Forked(Error):
 
 
 class Unreachable(Error, ConnectionError):
-    """No server answers, or no name of one is known."""
+    """No server answers, no name of one is known, or the session is not proved."""
 
 
 class Refused(Error, PermissionError):
-    """The server refused for lack of a permission, or the credentials."""
+    """The server refused for lack of a permission or of credentials, or refused the credentials."""
 
 
 CLASSES: Dict[int, Type[Error]] = {

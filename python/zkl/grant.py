@@ -54,9 +54,9 @@ def _changes(changes: Sequence[Change]) -> Tuple[Any, int]:
 
 
 class Grant:
-    """The right to a lock. That of a mutex or a read-write lock is lent until the thread's last release(); others
-    are OwnedGrants. token, turn and fence (both, as text that sorts) never change. At several paths they are of the
-    first one, and parts has the token of each."""
+    """The right to a lock. That of a mutex or a read-write lock is lent until the thread's last release(), that of a
+    started election until the end of the term; others are OwnedGrants. token, turn and fence (both, as text that
+    sorts) never change. At several paths they are of the first one, and parts has the token of each."""
 
     def __init__(
         self,
@@ -125,7 +125,8 @@ class Grant:
             return 0
 
     def deadline(self) -> float:
-        """That instant, by time.clock_gettime(time.CLOCK_BOOTTIME). It moves. Raises Lost at its end."""
+        """That instant, by time.clock_gettime(time.CLOCK_BOOTTIME); by CLOCK_MONOTONIC_RAW it may come before. It
+        moves. Raises Lost at its end."""
         deadline = _c.Deadline()
         self._use(lib.zkl_grant_deadline, byref(deadline))
         return int(deadline.boottime_ns) / 1e9
@@ -180,7 +181,7 @@ class Grant:
 
     def multi(self, changes: Sequence[Change], *, release: bool = False, timeout: Optional[float] = None) -> None:
         """Applies all changes or none, while the grant's node exists, and with release gives the lock back with them.
-        The grant must not be released during the call."""
+        A release by another thread does not wait for the call."""
         rest = (*_changes(changes), _c.MULTI_RELEASE * release, ms(timeout))
         self._unless_ended(self._c.wait, lib.zkl_grant_multi, *rest)
 
@@ -201,7 +202,8 @@ class OwnedGrant(Grant):
         self._free = weakref.finalize(self, self._c.close)
 
     def release(self) -> None:
-        """Gives the lock back. Never waits for the server. What another thread writes under this fence comes first."""
+        """Gives the lock back. Never waits for the server. If another thread writes a Counter or the record of a Once
+        under this grant, that comes first."""
         self._end(patience=False)
         self._free()
 

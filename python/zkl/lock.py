@@ -206,8 +206,8 @@ class MultiLock(Handle):
 
 
 class Semaphore(Handle):
-    """A fair semaphore. limit is written if the path has none yet. With numbered, grant.parts has numbers that no
-    other holder has."""
+    """A fair semaphore. limit is written if the path has none yet; Curator's layout stores none. With numbered,
+    grant.parts has numbers that no other holder has."""
 
     def __init__(
         self,

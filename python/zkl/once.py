@@ -59,8 +59,8 @@ class Once(Handle):
         self.session = session
 
     def call(self, function: Callable[[Grant], Optional[bytes]], timeout: Optional[float] = None) -> Optional[Run]:
-        """Runs function(grant) if the work is due, and records what it returns; otherwise waits for who does. It may be
-        begun twice, and must end with the grant. None: the run was reset since."""
+        """Runs function(grant) if the work is due and nobody else does it, and records what it returns; if somebody
+        does, waits. It may be begun twice, and must end with the grant. None: the run was reset since."""
         try:
             grant = taken(self.session, self._c.wait, lib.zkl_once_begin, ms(timeout))
         except Error as error:

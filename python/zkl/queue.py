@@ -55,8 +55,8 @@ class Queue(Snapshot[Contender]):
 def read_queue(
     session: Session, path: str, *, max_nodes: int = 0, previous: Optional[Queue] = None, timeout: Optional[float] = 0
 ) -> Queue:
-    """The contenders of path. The first max_nodes of them are read, the others known by name only; what was read for
-    previous is not read again."""
+    """The contenders of path. The first max_nodes of them are read (0: all), the others known by name only; one that
+    waits and was read for previous is not read again."""
 
     def read(before: Optional[c_void_p]) -> Queue:
         members = options(_c.QueueOptions, max_nodes=max_nodes, previous=before)

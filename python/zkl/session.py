@@ -111,8 +111,8 @@ class Session:
     server to be there: wait() does. timeout and tick are in seconds; credentials are pairs of a scheme and
     "user:password"; log gets each line of the log, which otherwise goes to stderr.
 
-    Functions that are given to on_change() and the like run one at a time, on a thread of the library. They must not
-    block, and what they raise goes to sys.unraisablehook.
+    Functions that are given to on_change() and the like, of one session, run one at a time, on a thread of the library.
+    They must not block, and what they raise goes to sys.unraisablehook.
     """
 
     def __init__(
@@ -234,7 +234,7 @@ class Session:
 
     @property
     def timeout(self) -> float:
-        """The session timeout that was negotiated, in seconds."""
+        """The session timeout that was negotiated, in seconds; before the first connection, that of the constructor."""
         return int(self._c.use(lib.zkl_session_timeout_ms)) / 1000
 
     @property
@@ -267,7 +267,8 @@ class Session:
         return stats  # type: ignore[no-any-return]
 
     def prometheus(self, **labels: str) -> str:
-        """The same in Prometheus' text format, each metric with the labels, and with metrics of each path."""
+        """The same in Prometheus' text format, each metric with the labels, and with metrics of each of the first 64
+        paths, and of all others together."""
         return rendered(lambda *rest: self._c.use(lib.zkl_session_prometheus, *rest), labels)
 
     def on_change(self, function: Callable[[SessionEvent, int], None]) -> None:

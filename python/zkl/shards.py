@@ -18,8 +18,8 @@ class Shards(Handle):
     function(event, shard, grant, error). With GRANTED the shard is the program's until it releases that OwnedGrant,
     which no one else refers to: keep it. After ASKED finish what is under way and release it, after LOST stop at once
     and release it. error belongs to FAILED and STOPPED, which is the last event. close() leaves the group: ASKED comes
-    for each shard that the program has, and STOPPED when all are released. In an AsyncSession function is called in
-    the loop's thread, and may make a task for each shard."""
+    for each shard that the program has and was not asked for before, and STOPPED when all are released. In an
+    AsyncSession function is called in the loop's thread, and may make a task for each shard."""
 
     def __init__(
         self,

@@ -818,6 +818,7 @@ TEST_CASE(macros_of_options)
     CHECK_MACRO(queue_options, ZKL_QUEUE_OPTIONS_INIT);
     CHECK_MACRO(semaphore_options, ZKL_SEMAPHORE_OPTIONS_INIT);
     CHECK_MACRO(session_options, ZKL_SESSION_OPTIONS_INIT, .log_level = ZKL_LOG_WARN);
+    CHECK_MACRO(shards_options, ZKL_SHARDS_OPTIONS_INIT);
 }
 
 TEST_CASE(version)
