@@ -111,13 +111,16 @@ class Election(Handle):
     def leader(self) -> Optional[Tuple[int, str]]:
         """(token, id) of the one that leads; None: nobody does."""
         id, token = ctypes.create_string_buffer(4096), c_uint64()
-        try:
-            self._c.ask(lib.zkl_election_leader, id, len(id), byref(token))
-        except Error as error:
-            if error.code != Code.ENOENT:
-                raise
-            return None
-        return token.value, said(id.value)
+        while True:
+            try:
+                self._c.ask(lib.zkl_election_leader, id, len(id), byref(token))
+                return token.value, said(id.value)
+            except Error as error:
+                if error.code == Code.ENOENT:
+                    return None
+                if error.code != Code.ERANGE:
+                    raise
+            id = ctypes.create_string_buffer(2 * len(id))
 
     def proclaim(self, data: bytes, timeout: Optional[float] = None) -> None:
         """Publishes the leader's data, fenced by the term."""

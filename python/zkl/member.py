@@ -160,9 +160,11 @@ def watch_members(
 
     def call(event: int, pointer: Any, handle: Optional[int]) -> None:
         everybody = Members(c_void_p(handle), None) if handle else None
-        deliver(function, MembersEvent(event), _info(pointer) if pointer else None, everybody)
-        if everybody:
-            everybody._c.close()
+        try:
+            deliver(function, MembersEvent(event), _info(pointer) if pointer else None, everybody)
+        finally:
+            if everybody:
+                everybody._c.close()
 
     number = keep(call)
     arguments = text(path), layout, called(_c.MembersFn), number

@@ -1,7 +1,9 @@
 """What the cases of tests/python share."""
 
+import contextlib
 import os
 import subprocess
+import sys
 
 HOUR = 3600  # for functions that take a time; the watchdog ends a hang before (tests/support/progress.h)
 CONNECT = os.environ.get("ZKL_CONNECT", "")
@@ -25,6 +27,17 @@ async def raises_async(kind, code, awaitable):
         assert error.code.name == code, error.code
         return error
     raise AssertionError(f"{kind.__name__} was not raised")
+
+
+@contextlib.contextmanager
+def caught():
+    """The exceptions of callbacks, which go to the interpreter's hook."""
+    hook, errors = sys.unraisablehook, []
+    sys.unraisablehook = lambda what: errors.append(what.exc_value)
+    try:
+        yield errors
+    finally:
+        sys.unraisablehook = hook
 
 
 def step():

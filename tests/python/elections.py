@@ -13,6 +13,8 @@ def terms(session, other, path):
     assert one.leader() is None and one.status().candidacy == zkl.Candidacy.NONE
     with one.campaign(timeout=HOUR) as term:
         assert looker.leader() == (term.token, "one")
+        administrator("set", term.node, "x" * 10000)
+        assert looker.leader() == (term.token, "x" * 10000)
         raises(zkl.Busy, "EBUSY", two.campaign, timeout=0)
         status = one.status()
         assert (status.candidacy, status.token, status.terms) == (zkl.Candidacy.LEADING, term.token, 1)

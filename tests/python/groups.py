@@ -5,7 +5,7 @@ import queue
 import threading
 
 import zkl
-from check import HOUR, administrator, raises
+from check import HOUR, administrator, caught, raises
 
 
 def members(session, other, path):
@@ -67,9 +67,16 @@ def shards(session, other, path):
             plans.append((present, present.plan(9)))
             told.set()
 
-    with zkl.watch_members(other, path, plan):
-        assert told.wait() and plans[0][1] == owners
-    raises(zkl.Closed, "ECLOSED", plans[0][0].plan, 9)
+    def fail(event, _, present):
+        plan(event, _, present)
+        raise ValueError(event)
+
+    for function in plan, fail:
+        plans.clear()
+        told.clear()
+        with caught(), zkl.watch_members(other, path, function):
+            assert told.wait() and plans[0][1] == owners
+        raises(zkl.Closed, "ECLOSED", plans[0][0].plan, 9)
     for member in group:
         member.leave(HOUR)
 

@@ -10,7 +10,7 @@ import sys
 import threading
 
 import zkl
-from check import CONNECT, HOUR, raises, step
+from check import CONNECT, HOUR, caught, raises, step
 from zkl import _c, _library
 
 
@@ -95,15 +95,13 @@ def functions(session, other, path):
 
 def raised(session, other, path):
     """What a callback raises goes to the interpreter's hook, and the next one comes."""
-    hook, caught = sys.unraisablehook, []
-    sys.unraisablehook = lambda what: caught.append(what.exc_value)
     grant, told = zkl.Semaphore(session, path, 1).acquire(), threading.Event()
     grant.on_change(lambda state: 1 // 0)
     grant.on_change(lambda state: told.set())
-    grant.release()
-    assert told.wait()
-    sys.unraisablehook = hook
-    assert [type(error) for error in caught] == [ZeroDivisionError]
+    with caught() as errors:
+        grant.release()
+        assert told.wait()
+    assert [type(error) for error in errors] == [ZeroDivisionError]
 
 
 def inside(session, other, path):
