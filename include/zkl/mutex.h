@@ -20,8 +20,8 @@ typedef enum zkl_peer {
     ZKL_PEER_CURATOR = 0, /* "_c_<uuid>-lock-": seen by Curator, go-zk, Apache's C and Java recipes,
                              zk-ruby, and kazoo with the two lines of zkl-interop(7). The mutex
                              waits for Apache's two ("x-<session>-"), too */
-    ZKL_PEER_KAZOO = 1    /* "<32 hex digits>__lock__": seen by unchanged kazoo and go-zk, not by
-                             Curator. Use it with persistent parents */
+    ZKL_PEER_KAZOO = 1    /* "<32 hex digits>__lock__": seen by unchanged kazoo, go-zk and zk-ruby,
+                             not by Curator. Use it with persistent parents */
 } zkl_peer;
 
 /* Returns the number of the owner that calls. Equal numbers mean the same owner, which may lock
@@ -114,7 +114,7 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *   ZKL_ECLOSED: the session was closed or the mutex freed;
  *   ZKL_EINVAL: m is NULL;
  *   ZKL_ECHILD.
- * After a failure no node is left.
+ * A call that fails deletes its node in the background.
  *
  * If a thread ends while it holds the lock, the lock is released, with a warning. This includes a
  * lock that a destructor of the thread's specific data acquired, except in the last of the
