@@ -33,8 +33,8 @@ typedef enum zkl_loss {
                              without a connection, when there is one again */
     ZKL_LOSS_CLOSED = 4,  /* zkl_session_close() was called */
     ZKL_LOSS_REPLACED = 5, /* the library gave up the ZooKeeper session for a new one, because the
-                              servers no longer accepted it: their data has gone back, or what
-                              answers is no ZooKeeper */
+                              servers no longer accepted it, as when their data has gone back, or
+                              because what answers is no ZooKeeper */
     ZKL_LOSS_REFUSED = 6,  /* the server refused the session's credentials */
     ZKL_LOSS_FORKED = 7    /* the caller is a forked child, which never owns a grant */
 } zkl_loss;

@@ -38,13 +38,13 @@ typedef struct zkl_mutex_options {
                             the end of a thread releases nothing */
     void *key_data;      /* argument of key; must be valid as long as the mutex */
     zkl_peer peer;       /* default: CURATOR */
-    int64_t retain_ms;   /* how long the handle keeps the lock while no caller of the handle uses it
-                            and no other contender waits: 0 to 86400000 ms. 0 (the default): not at
-                            all. Up to 16 callers of this handle that already wait when another
-                            contender arrives still go before that contender. None of them begins
-                            more than 50 ms after the arrival. A session retains up to 1000 unused
-                            locks; of more, the least recently used ones are released. zkl(7),
-                            "Retained grants", says when this is worth while */
+    int64_t retain_ms;   /* how long the handle keeps the lock, at most, while no caller of the
+                            handle uses it and no other contender waits: 0 to 86400000 ms. 0 (the
+                            default): not at all. Up to 16 callers of this handle that already wait
+                            when another contender is noticed still go before that contender. None
+                            of them begins more than 50 ms after that. A session retains up to 1000
+                            unused locks; of more, the least recently used ones are released.
+                            zkl(7), "Retained grants", says when this is worth while */
     int fence64;         /* with retain_ms. 1: no owner gets a token that another owner had, for
                             resources that compare tokens but not turns. 0: owners may get turns of
                             one token */
@@ -83,7 +83,7 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  * callers of one handle are served in the order of their calls. The first of them contends; the
  * others wait for it in the process and have no nodes, so another contender may come between two of
  * them. With retain_ms the callers of the handle share one node, and may have the lock again before
- * other contenders, within 50 ms of their arrival.
+ * other contenders, until 50 ms after the first of those was noticed.
  *
  * If the owner already holds the lock, the function goes one level deeper at once, even while the
  * state is SUSPECT. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's

@@ -96,8 +96,8 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  *   ZKL_EAUTH: the server refused the session's credentials;
  *   ZKL_EACCES: the server refused permission at path;
  *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_ELAYOUT: path has a child that does not belong to such a semaphore, or belongs to one of
- *     another layout;
+ *   ZKL_ELAYOUT: path has a child that is no contender, or one of another layout; or a contender of
+ *     another recipe arrived first;
  *   ZKL_EPATH: path is, or is below, an ephemeral node;
  *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
  *   ZKL_EPROTO: the server gave an invalid answer;

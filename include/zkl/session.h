@@ -36,7 +36,7 @@ typedef struct zkl_log_record {
  *   connected-again: there is a connection after such a line;
  *   expired: the ZooKeeper session has expired;
  *   data-went-back: the servers' data is older than what the session has seen;
- *   rejected: because of that the servers do not accept the session any more;
+ *   rejected: the servers run, and do not accept the session any more, for that or another reason;
  *   not-zookeeper: what answers is not ZooKeeper;
  *   old-servers: the servers do not know a kind of node, and others are made;
  *   servers-changed: other addresses are tried when there is no connection, since names have other
@@ -80,7 +80,7 @@ typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
  * ZKL_SESSION_REPLACED: the ZooKeeper session has ended, and its nodes and watches with it. Grants
  * are LOST. Waiters enter the queue again in the next one, which is being opened. The reasons:
  *   it expired, or another process ended it (zkl_session_end());
- *   the servers' data has gone back, and they no longer accept it;
+ *   the servers run, and no longer accept it, as when their data has gone back;
  *   what answered after a lost connection is not ZooKeeper;
  *   a lock is asked for, or a group or a double barrier is entered, more than 60 s after the
  *     session was opened and the last of these was released or left, and a new one can be proved
