@@ -90,12 +90,13 @@ typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
  *     or a member has left, and a request of it may still be done (zkl_member_leave()).
  *
  * For the last two reasons the library ends a ZooKeeper session only while nobody uses it, and for
- * the last but one only while nobody waits for a lock in it, too. It is used while it holds a
- * grant; while a member is in a group or joins it, or is in a double barrier or waits for the
- * others there; during a call of a counter, and of other functions that wait for the servers alone;
- * during a transaction; during zkl_session_call(); and while the program keeps it
- * (zkl_session_keep()). If there was no connection for a session timeout, only the grant of a lock
- * still counts: after that time the servers end the session themselves. */
+ * the last but one only while nobody waits for a lock or for a member's id in it, too. It is used
+ * while it holds a grant; while a member is in a group or joins it, or is in a double barrier or
+ * waits for the others there; during a call of a counter, of zkl_semaphore_get_limit(),
+ * zkl_semaphore_set_limit() or zkl_members_read(); during a transaction; during zkl_session_call();
+ * and while the program keeps it (zkl_session_keep()). If there was no connection for a session
+ * timeout, only the grant of a lock still counts: after that time the servers end the session
+ * themselves. */
 typedef enum zkl_session_event {
     ZKL_SESSION_CONNECTED = 1, /* there is a connection, the first one or a new one */
     ZKL_SESSION_SUSPENDED = 2, /* the connection was lost; the ZooKeeper session may continue */
