@@ -229,9 +229,9 @@ class grant_view
     detail::shared_environment where_;
 };
 
-/* A grant that this object owns: of a semaphore, a multilock, a campaign or an asynchronous
- * acquisition. The destructor releases it, from any thread, without waiting for the server. It may
- * be moved, and may outlive the lock and the session. */
+/* A grant that this object owns: of a semaphore, a multilock, a campaign, a membership, a shard or
+ * an asynchronous acquisition. The destructor releases it, from any thread, without waiting for the
+ * server. It may be moved, and may outlive the lock and the session. */
 class grant : public grant_view
 {
   public:

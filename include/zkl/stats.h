@@ -26,7 +26,7 @@ typedef struct zkl_stats {
 
     /* Acquisitions: of locks, permits and leadership. All levels of a reentrant lock count as one;
      * each turn of a lock that is retained counts. A call that fails before its acquisition begins
-     * does not count. */
+     * does not count, nor does the grant of a membership. */
     uint64_t acquisitions;           /* that ended with a grant */
     uint64_t acquisitions_discarded; /* of those: given back at once, since the call had failed */
     uint64_t failed_busy;            /* calls that ended with ZKL_EBUSY */
@@ -61,14 +61,14 @@ typedef struct zkl_stats {
 
     /* At present. */
     uint64_t connected;             /* 1: there is a connection; 0: there is none */
-    uint64_t held;                  /* grants that are held */
+    uint64_t held;                  /* grants that are held, without those of memberships */
     uint64_t waiting;               /* acquisitions in progress */
     uint64_t requests_queued;       /* requests that wait for a connection, or for room */
     uint64_t callbacks_queued;      /* callbacks that wait to be called */
-    int64_t deadline_left_ms;       /* until grants are lost unless the session is renewed; -1: no
-                                       grant is held */
+    int64_t deadline_left_ms;       /* until grants are lost unless the session is renewed; -1: held
+                                       is 0 */
     int64_t deadline_left_least_ms; /* the least of that so far, when a renewal came; -1: none came
-                                       while a grant was held */
+                                       while held was above 0 */
     int64_t session_timeout_ms;     /* as zkl_session_timeout_ms() */
     int64_t oldest_wait_ms;         /* since the first of the acquisitions in progress began; 0:
                                        there is none */
