@@ -90,7 +90,7 @@ ZKL_API void zkl_election_free(zkl_election *e);
  *   ZKL_EINVAL: e is NULL or no candidate;
  *   ZKL_ECLOSED: the session was closed or the handle freed;
  *   ZKL_ECHILD.
- * After a failure no node is left. */
+ * A call that fails deletes its node in the background. */
 ZKL_API int zkl_election_campaign(zkl_election *e, int64_t timeout_ms,
                                   zkl_grant **ret) ZKL_MUST_CHECK;
 
@@ -246,7 +246,7 @@ ZKL_API int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_
  * Returns 0 if the data was published; or
  *   ZKL_EPERM: this candidate does not lead;
  *   ZKL_ELOST: the term was lost;
- *   ZKL_ELIMIT: size is more than 65536, or the grant has made 2^31 transactions;
+ *   ZKL_ELIMIT: size is more than 65536, or the grant has made 2^31 - 1 transactions;
  *   ZKL_EACCES: the server refused permission to write path or the candidate's node;
  *   ZKL_EUNKNOWN: the data may or may not have been published. Before an answer came, the time
  *     passed, the session ended, or the connection broke three times; or the connection broke and

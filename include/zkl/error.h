@@ -19,7 +19,8 @@ enum {
                            acquisition */
     ZKL_EPERM = -6,     /* the caller does not hold this lock, does not lead, is not inside, has
                            left, or does not keep the session; or the grant was released */
-    ZKL_ELOST = -7,     /* the grant was lost, or the node of a member of a double barrier */
+    ZKL_ELOST = -7,     /* the grant was lost, or the node of a member of a double barrier; or the
+                           member is not in its group now */
     ZKL_ECLOSED = -8,   /* the session was closed, or the handle freed */
     ZKL_EDEADLK = -9,   /* the call would block inside a callback, or wait for its own caller; or
                            a reader asks to write */
@@ -27,7 +28,8 @@ enum {
     ZKL_EHOST = -11,    /* no server name can be resolved */
     ZKL_EUNREACHABLE = -12, /* no server answers, there is no ZooKeeper session at the moment, or it
                                is not proved */
-    ZKL_EACCES = -13,       /* the server refused for lack of permission */
+    ZKL_EACCES = -13,       /* the server refused for lack of permission, or because of a quota or
+                               of the session's ACL */
     ZKL_EAUTH = -14,        /* the server refused the credentials, or demands some */
     ZKL_EPATH = -15,        /* the path is, or is below, an ephemeral node, which cannot have
                                children */
@@ -41,11 +43,12 @@ enum {
     ZKL_ERANGE = -19,       /* the buffer is too small */
     ZKL_EPROTO = -20,       /* the server gave an answer that no ZooKeeper should give */
     ZKL_EEXIST = -21,       /* the node exists already; or the work of a zkl_once is done for now */
-    ZKL_EVERSION = -22,     /* the node has another version, or the counter another number */
+    ZKL_EVERSION = -22,     /* the node has another version, or the counter another number; or the
+                               record of work was reset */
     ZKL_ENOTEMPTY = -23,    /* the node has children */
     ZKL_EUNKNOWN = -24,     /* the change may or may not have been applied */
-    ZKL_ELAYOUT = -25,      /* the directory has children, or the node data, of an incompatible
-                               recipe */
+    ZKL_ELAYOUT = -25,      /* the directory has children, or the node data, that do not go with the
+                               recipe, this version or the calendar */
     ZKL_EOVERDUE = -26      /* the last instant of a calendar has no run, and is too long ago */
 };
 

@@ -1,8 +1,9 @@
 /* A grant: the right to a lock that its holder has. A grant knows its own deadline. An owned grant
  * is a zkl_grant *, a lent one a const zkl_grant *. After its owner's last unlock, after the end of
  * that thread, or after the mutex was freed, a lent grant is invalid for everybody, except inside
- * callbacks of the grant. The library does not see who still uses it, and another holder's grant
- * may have its memory by then. */
+ * callbacks of the grant. So is that of zkl_election_start() after its term, and that of
+ * zkl_once_call() after its work. The library does not see who still uses it, and another holder's
+ * grant may have its memory by then. */
 #ifndef ZKL_GRANT_H
 #define ZKL_GRANT_H
 
@@ -27,12 +28,13 @@ typedef enum zkl_loss {
     ZKL_LOSS_EXPIRED = 2, /* the servers have ended the ZooKeeper session: it expired, or another
                              client closed it */
     ZKL_LOSS_DELETED = 3, /* somebody else deleted the node, for example with zkl_queue_break(). The
-                             holder hears of it within some 20 ms; without a connection, when there
-                             is one again */
+                             holder hears of it within some 20 ms; within 1 s if it may not read the
+                             node; within a session timeout if the session watches too many paths;
+                             without a connection, when there is one again */
     ZKL_LOSS_CLOSED = 4,  /* zkl_session_close() was called */
     ZKL_LOSS_REPLACED = 5, /* the library gave up the ZooKeeper session for a new one, because the
-                              servers no longer accepted it: their data has gone back, or what
-                              answers is no ZooKeeper */
+                              servers no longer accepted it, as when their data has gone back, or
+                              because what answers is no ZooKeeper */
     ZKL_LOSS_REFUSED = 6,  /* the server refused the session's credentials */
     ZKL_LOSS_FORKED = 7    /* the caller is a forked child, which never owns a grant */
 } zkl_loss;
@@ -47,8 +49,8 @@ ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
 
 /* Returns the number of the grant's turn, from 0. A mutex that retains (retain_ms) grants one node,
  * and so one token, several times, and the turn rises with each grant. So the pair (token, turn)
- * rises with every grant of a path, and a resource compares the turns of equal tokens. So does the
- * turn of a member that joins again with the same node. The turn can be read whenever the token
+ * rises with every grant of a path, and a resource compares the turns of equal tokens. The turn of
+ * a member that joins again with the same node rises, too. The turn can be read whenever the token
  * can. Returns 0 for every other kind of grant, and for NULL. */
 ZKL_API uint64_t zkl_grant_turn(const zkl_grant *g);
 
@@ -151,12 +153,14 @@ ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);
 ZKL_API int zkl_grant_on_change(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Registers fn(g, state, data), which is called once, when another contender waits for the lock. If
- * a contender already waits, fn is called now. Every child that appears in or disappears from the
- * lock's directory counts as a contender. So does another caller of a mutex that does not retain.
- * state is the state when the library heard of the contender; the call may come late. A contender
- * that arrives after the grant has ended is not reported. The registration costs one list of the
- * directory, which leaves a watch there, unless a watch is there already or a contender already
- * waits. Registrations add up, and end with the grant. Returns as zkl_grant_on_change(). */
+ * a contender already waits, fn is called now. For a reader or a holder of permits, a list tells
+ * whether one waits. For others every child that appears in or disappears from the lock's directory
+ * counts as a contender, and so does another caller of a mutex that does not retain. state is the
+ * state when the library heard of the contender; the call may come late. A contender that arrives
+ * after the grant has ended is not reported. The registration costs one list of the directory for
+ * each node of the grant, which leaves a watch there, unless a watch is there already or a
+ * contender already waits. Registrations add up, and end with the grant. Returns as
+ * zkl_grant_on_change(). */
 ZKL_API int zkl_grant_on_wanted(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Registers fn(g, state, data), which is called once, when somebody asks the holder to give way. If
@@ -165,19 +169,21 @@ ZKL_API int zkl_grant_on_wanted(const zkl_grant *g, zkl_grant_fn fn, void *data)
  * "__REVOKE__", which replaces the payload. The request forces nothing: the holder may release the
  * lock now, later or never. state is the state when the library heard of the request; the call may
  * come late. A request that comes after the grant has ended is not reported. The registration costs
- * one read of the node, which leaves a watch there, unless a watch is there already. Registrations
- * add up, and end with the grant. Returns as zkl_grant_on_change(). */
+ * one read of each node of the grant, which leaves a watch there, unless a watch is there already.
+ * Registrations add up, and end with the grant. Returns as zkl_grant_on_change(). */
 ZKL_API int zkl_grant_on_revoke(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Releases a grant that the caller owns: one that came as zkl_grant *. A grant that is lent comes
- * as const zkl_grant *, and its lock is unlocked instead; a membership is left instead, with
- * zkl_member_leave(). Each grant is released once: a second release is ignored and logged while
- * somebody else has the grant, and is undefined after that. May be called from any thread. Unless a
- * mutex retains the node, the library deletes it in the background, and tries until the deletion is
- * confirmed or the session has ended. Never waits for the server: zkl_session_flush() does. g is
- * invalid afterwards, except inside callbacks of g that have already begun. Transactions in
- * progress end as if it were not released. A call that has g as its fence fails with ZKL_EPERM
- * where it would begin another transaction. NULL is ignored. In a forked child it does nothing. */
+ * as const zkl_grant *, and its lock is unlocked instead. The release of a membership's grant does
+ * not end the membership: zkl_member_leave() does. Each grant is released once, or once for each
+ * call that gave it (zkl_election_campaign(), zkl_member_grant()); the first release ends a term.
+ * One too many is ignored and logged while somebody else has the grant, and is undefined after
+ * that. May be called from any thread. Unless a mutex retains the node, the library deletes it in
+ * the background, and tries until the deletion is confirmed or the session has ended. Never waits
+ * for the server: zkl_session_flush() does. g is invalid afterwards, except inside callbacks of g.
+ * Transactions in progress end as if it were not released. A call that has g as its fence fails
+ * with ZKL_EPERM where it would begin another transaction. NULL is ignored. In a forked child it
+ * does nothing. */
 ZKL_API void zkl_grant_release(zkl_grant *g);
 
 ZKL_END

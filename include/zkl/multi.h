@@ -10,7 +10,7 @@ ZKL_BEGIN
 
 /* What a change does. */
 typedef enum zkl_change_kind {
-    ZKL_CHANGE_CREATE = 1, /* creates a persistent node, with the session's ACL for path */
+    ZKL_CHANGE_CREATE = 1, /* creates a persistent node at path, with the session's ACL */
     ZKL_CHANGE_SET = 2,    /* replaces the node's data */
     ZKL_CHANGE_DELETE = 3, /* deletes the node, which must have no children */
     ZKL_CHANGE_CHECK = 4   /* changes nothing: the node must exist and have the version */
@@ -20,7 +20,8 @@ typedef enum zkl_change_kind {
 typedef struct zkl_change {
     zkl_change_kind kind;
     int32_t version;  /* SET, DELETE, CHECK: the version of the node's data; -1: any */
-    const char *path; /* as for zkl_mutex_new(); must not be a node of the grant */
+    const char *path; /* as for zkl_mutex_new(), but may be below /zookeeper; must not be a node of
+                         the grant */
     const void *data; /* CREATE, SET: the new data; NULL: none */
     size_t size;      /* of data, in bytes */
 } zkl_change;
@@ -49,14 +50,15 @@ typedef struct zkl_change {
  *     server refused a change; zkl_last_error() gives its path;
  *   ZKL_EUNKNOWN: the transaction may have been applied, or may be applied later. Before an answer
  *     came, the time passed, the session ended, or the connection broke three times; or the
- *     connection broke and a third party wrote or deleted the node. With ZKL_MULTI_RELEASE also:
- *     the connection broke and the node no longer exists; the transaction deleted it unless a third
- *     party did;
+ *     connection broke, and the node cannot be read, or a third party wrote or deleted it. With
+ *     ZKL_MULTI_RELEASE also: the connection broke and the node no longer exists; the transaction
+ *     deleted it unless a third party did;
  *   ZKL_ETIMEDOUT: the time passed before the transaction was sent, while there was a connection;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed before the transaction was sent, without a
  *     connection;
  *   ZKL_ELIMIT: the changes have more than 1,000,000 bytes in all, with their paths and some 64
- *     that each takes besides, or the grant has made 2^31 transactions;
+ *     that each takes besides, each CREATE with three times the text of the option acl, and each
+ *     other node of the grant with twice its path; or the grant has made 2^31 - 1 transactions;
  *   ZKL_EDEADLK: called inside a callback; call zkl_grant_multi_async() there;
  *   ZKL_EINVAL: g is NULL, or of a membership; changes is NULL and count is not 0; a change or a
  *     flag is invalid;
@@ -94,8 +96,8 @@ typedef void (*zkl_multi_fn)(const zkl_error *err, void *data);
  *   ZKL_ELOST, ZKL_EPERM, ZKL_ELIMIT: as zkl_grant_multi();
  *   ZKL_EINVAL: as zkl_grant_multi(), or fn is NULL;
  *   ZKL_ECLOSED, ZKL_ECHILD.
- * err has one of the other codes of zkl_grant_multi(); or ZKL_ELOST or ZKL_ECLOSED if that happened
- * later. */
+ * err has one of the other codes of zkl_grant_multi(), except ZKL_EDEADLK; or ZKL_ELOST or
+ * ZKL_ECLOSED if that happened later. */
 ZKL_API int zkl_grant_multi_async(const zkl_grant *g, const zkl_change *changes, size_t count,
                                   unsigned flags, int64_t timeout_ms, zkl_multi_fn fn, void *data);
 

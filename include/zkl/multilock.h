@@ -58,9 +58,10 @@ ZKL_API void zkl_multilock_free(zkl_multilock *l);
  * trip. So another caller with timeout_ms 0 at one of these paths, here or through a mutex, may get
  * ZKL_EBUSY although no contender holds the lock.
  *
- * With timeout_ms 0 the call enters one path after the other, in a round trip each. If several
- * callers try at the same moment, and their paths have one in common, exactly one of them acquires
- * its paths, provided that nobody else is there.
+ * With timeout_ms 0 the call enters one path after the other, in a round trip each; where another
+ * handle retains a lock, it waits up to 50 ms more, as zkl_mutex_lock() does. If several callers
+ * try at the same moment, and their paths have one in common, exactly one of them acquires its
+ * paths, provided that nobody else is there.
  *
  * Returns 0; or
  *   ZKL_EBUSY: timeout_ms is 0 and another contender is first at a path;
@@ -74,7 +75,7 @@ ZKL_API void zkl_multilock_free(zkl_multilock *l);
  *   ZKL_ECLOSED: the session was closed or the handle freed;
  *   ZKL_EINVAL: l or ret is NULL;
  *   ZKL_ECHILD.
- * After a failure no node is left at any path. */
+ * A call that fails deletes its nodes in the background. */
 ZKL_API int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms,
                                zkl_grant **ret) ZKL_MUST_CHECK;
 

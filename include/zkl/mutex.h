@@ -20,8 +20,8 @@ typedef enum zkl_peer {
     ZKL_PEER_CURATOR = 0, /* "_c_<uuid>-lock-": seen by Curator, go-zk, Apache's C and Java recipes,
                              zk-ruby, and kazoo with the two lines of zkl-interop(7). The mutex
                              waits for Apache's two ("x-<session>-"), too */
-    ZKL_PEER_KAZOO = 1    /* "<32 hex digits>__lock__": seen by unchanged kazoo and go-zk, not by
-                             Curator. Use it with persistent parents */
+    ZKL_PEER_KAZOO = 1    /* "<32 hex digits>__lock__": seen by unchanged kazoo, go-zk and zk-ruby,
+                             not by Curator. Use it with persistent parents */
 } zkl_peer;
 
 /* Returns the number of the owner that calls. Equal numbers mean the same owner, which may lock
@@ -38,13 +38,13 @@ typedef struct zkl_mutex_options {
                             the end of a thread releases nothing */
     void *key_data;      /* argument of key; must be valid as long as the mutex */
     zkl_peer peer;       /* default: CURATOR */
-    int64_t retain_ms;   /* how long the handle keeps the lock while no caller of the handle uses it
-                            and no other contender waits: 0 to 86400000 ms. 0 (the default): not at
-                            all. Up to 16 callers of this handle that already wait when another
-                            contender arrives still go before that contender. None of them begins
-                            more than 50 ms after the arrival. A session retains up to 1000 unused
-                            locks; of more, the least recently used ones are released. zkl(7),
-                            "Retained grants", says when this is worth while */
+    int64_t retain_ms;   /* how long the handle keeps the lock, at most, while no caller of the
+                            handle uses it and no other contender waits: 0 to 86400000 ms. 0 (the
+                            default): not at all. Up to 16 callers of this handle that already wait
+                            when another contender is noticed still go before that contender. None
+                            of them begins more than 50 ms after that. A session retains up to 1000
+                            unused locks; of more, the least recently used ones are released.
+                            zkl(7), "Retained grants", says when this is worth while */
     int fence64;         /* with retain_ms. 1: no owner gets a token that another owner had, for
                             resources that compare tokens but not turns. 0: owners may get turns of
                             one token */
@@ -83,7 +83,7 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  * callers of one handle are served in the order of their calls. The first of them contends; the
  * others wait for it in the process and have no nodes, so another contender may come between two of
  * them. With retain_ms the callers of the handle share one node, and may have the lock again before
- * other contenders, within 50 ms of their arrival.
+ * other contenders, until 50 ms after the first of those was noticed.
  *
  * If the owner already holds the lock, the function goes one level deeper at once, even while the
  * state is SUSPECT. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's
@@ -114,7 +114,7 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *   ZKL_ECLOSED: the session was closed or the mutex freed;
  *   ZKL_EINVAL: m is NULL;
  *   ZKL_ECHILD.
- * After a failure no node is left.
+ * A call that fails deletes its node in the background.
  *
  * If a thread ends while it holds the lock, the lock is released, with a warning. This includes a
  * lock that a destructor of the thread's specific data acquired, except in the last of the

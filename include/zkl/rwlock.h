@@ -44,7 +44,7 @@ ZKL_API void zkl_rwlock_free(zkl_rwlock *l);
  * wait for this reader. Until a writer waits, each change of the directory costs one list.
  *
  * Returns as zkl_mutex_lock(), but
- *   ZKL_EBUSY: timeout_ms is 0, and a writer or a mutex is first;
+ *   ZKL_EBUSY: as there, but only writers and mutexes count;
  *   ZKL_ELAYOUT: a contender that arrived first is neither a reader, nor a writer, nor a mutex. */
 ZKL_API int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms,
                                    const zkl_grant **ret) ZKL_MUST_CHECK;

@@ -96,15 +96,15 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  *   ZKL_EAUTH: the server refused the session's credentials;
  *   ZKL_EACCES: the server refused permission at path;
  *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_ELAYOUT: path has a child that does not belong to such a semaphore, or belongs to one of
- *     another layout;
+ *   ZKL_ELAYOUT: path has a child that is no contender, or one of another layout; or a contender of
+ *     another recipe arrived first;
  *   ZKL_EPATH: path is, or is below, an ephemeral node;
  *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
  *   ZKL_EPROTO: the server gave an invalid answer;
  *   ZKL_ECLOSED: the session was closed or the semaphore freed;
  *   ZKL_EINVAL: m or ret is NULL, or permits is out of range;
  *   ZKL_ECHILD.
- * After a failure no node is left. */
+ * A call that fails deletes its nodes in the background. */
 ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms,
                                   zkl_grant **ret) ZKL_MUST_CHECK;
 
@@ -127,7 +127,7 @@ ZKL_API int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t t
  *   ZKL_ENOENT: path does not exist;
  *   ZKL_ELAYOUT: path has no data, or its data is no limit;
  *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH, ZKL_EACCES, ZKL_EPROTO, ZKL_ECLOSED: as
- *     for zkl_semaphore_acquire();
+ *     for zkl_queue_read();
  *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_EINVAL: m or ret is NULL, or the layout is Curator's, which stores no limit;
  *   ZKL_ECHILD. */

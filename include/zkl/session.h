@@ -36,15 +36,15 @@ typedef struct zkl_log_record {
  *   connected-again: there is a connection after such a line;
  *   expired: the ZooKeeper session has expired;
  *   data-went-back: the servers' data is older than what the session has seen;
- *   rejected: because of that the servers do not accept the session any more;
+ *   rejected: the servers run, and do not accept the session any more, for that or another reason;
  *   not-zookeeper: what answers is not ZooKeeper;
  *   old-servers: the servers do not know a kind of node, and others are made;
  *   servers-changed: other addresses are tried when there is no connection, since names have other
  *     addresses, or the list of servers or the ensemble was changed (ZKL_LOG_INFO);
  *   no-renewal: tick_ms or drift_permille is too large for the session timeout that the servers
  *     allow, so that grants end early; or the server may be an observer, where that timeout is too
- *     short while tick_ms is not given; or somebody has made /zookeeper/zkl-none, and servers with
- *     enableEagerACLCheck refuse to set it;
+ *     short; or somebody has made /zookeeper/zkl-none, and servers with enableEagerACLCheck refuse
+ *     to set it;
  *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
  * The events of a lock, a queue or a member:
  *   lost: a grant was lost, but not that of a membership, and not by zkl_session_close();
@@ -80,21 +80,23 @@ typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
  * ZKL_SESSION_REPLACED: the ZooKeeper session has ended, and its nodes and watches with it. Grants
  * are LOST. Waiters enter the queue again in the next one, which is being opened. The reasons:
  *   it expired, or another process ended it (zkl_session_end());
- *   the servers' data has gone back, and they no longer accept it;
+ *   the servers run, and no longer accept it, as when their data has gone back;
  *   what answered after a lost connection is not ZooKeeper;
- *   a lock is asked for, or a group or a double barrier is entered, after more than 60 s in which
- *     nobody used the session, and a new one can be proved sooner;
+ *   a lock is asked for, or a group or a double barrier is entered, more than 60 s after the
+ *     session was opened and the last of these was released or left, and a new one can be proved
+ *     sooner;
  *   a node that the library has deleted, or may not delete, goes with the ZooKeeper session only: a
  *     permission is missing; or the servers' data had gone back, and they accept the session again;
  *     or a member has left, and a request of it may still be done (zkl_member_leave()).
  *
  * For the last two reasons the library ends a ZooKeeper session only while nobody uses it, and for
- * the last but one only while nobody waits for a lock in it, too. It is used while it holds a
- * grant; while a member is in a group or joins it, or is in a double barrier or waits for the
- * others there; during a call of a counter, and of other functions that wait for the servers alone;
- * during a transaction; during zkl_session_call(); and while the program keeps it
- * (zkl_session_keep()). If there was no connection for a session timeout, only the grant of a lock
- * still counts: after that time the servers end the session themselves. */
+ * the last but one only while nobody waits for a lock or for a member's id in it, too. It is used
+ * while it holds a grant; while a member is in a group or joins it, or is in a double barrier or
+ * waits for the others there; during a call of a counter, of zkl_semaphore_get_limit(),
+ * zkl_semaphore_set_limit() or zkl_members_read(); during a transaction; during zkl_session_call();
+ * and while the program keeps it (zkl_session_keep()). If there was no connection for a session
+ * timeout, only the grant of a lock still counts: after that time the servers end the session
+ * themselves. */
 typedef enum zkl_session_event {
     ZKL_SESSION_CONNECTED = 1, /* there is a connection, the first one or a new one */
     ZKL_SESSION_SUSPENDED = 2, /* the connection was lost; the ZooKeeper session may continue */
@@ -165,7 +167,7 @@ typedef struct zkl_session_options {
     zkl_log_level
         log_level;      /* default ZKL_LOG_WARN, even for 0; lines above it are not delivered */
     int tick_ms;        /* the servers' tickTime; 0 (the default): unknown. The library then assumes
-                           0.3 of the session timeout, which is safe if minSessionTimeout is at
+                           half the session timeout, which is safe if minSessionTimeout is at
                            least two ticks. ZKL_EINVAL if an ensemble could not renew a grant in
                            time: 1.05 ticks, the drift and 50 ms must be less than three quarters of
                            the session timeout. Give it where servers are observers: a proof takes
@@ -175,8 +177,9 @@ typedef struct zkl_session_options {
     int dispatch;       /* 0 (the default): callbacks run on a thread of the library; 1: they run
                            inside zkl_session_dispatch() */
     const zkl_credential *credentials; /* the session has the permissions of all. NULL: none. The
-                                          library copies them, and wipes its copy when the session
-                                          has ended. libzookeeper's own copies are not wiped */
+                                          library copies them. It wipes its copy when the session
+                                          was closed, and all that was made from it was freed.
+                                          libzookeeper's own copies are not wiped */
     size_t credential_count;           /* the number of credentials */
     const char *tls_ca; /* TLS: a file of certificates in PEM, of the authorities that the servers'
                            certificates must come from. NULL: no TLS */
@@ -227,7 +230,7 @@ ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
  * are deleted, for timeout_ms at most. 0 does not wait at all. The functions that release, unlock,
  * resign or cancel return at once, and the nodes are deleted in the background: call this function,
  * or zkl_session_close(), before the process ends by other means than exit(). At exit() the library
- * itself waits for such answers, 50 ms at most; but not inside a callback, in a forked child for
+ * itself waits for such answers, for some 50 ms; but not inside a callback, in a forked child for
  * what its parent has released, or for sessions with TLS.
  *
  * The function does not wait for what is released after the call began, for the nodes of LOST
@@ -247,10 +250,10 @@ ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
  *   ZKL_ECHILD. */
 ZKL_API int zkl_session_flush(zkl_session *s, int64_t timeout_ms);
 
-/* Returns why the session has no connection at this moment, or ZKL_OUTAGE_NONE if it has one. The
- * errors ZKL_EUNREACHABLE, ZKL_EHOST and ZKL_EAUTH of a session say the same in their text. May be
- * called from any thread, even inside a callback, and never waits for a server. Returns
- * ZKL_OUTAGE_UNKNOWN if s is NULL and in a forked child. */
+/* Returns why the session has no connection at this moment, or ZKL_OUTAGE_NONE if it has one. While
+ * it has none, the errors ZKL_EUNREACHABLE, ZKL_EHOST and ZKL_EAUTH of calls that wait say the same
+ * in their text. May be called from any thread, even inside a callback, and never waits for a
+ * server. Returns ZKL_OUTAGE_UNKNOWN if s is NULL and in a forked child. */
 ZKL_API zkl_outage zkl_session_outage(zkl_session *s);
 
 /* Registers fn(s, event, id, data), which is called at every later event. If there is a connection
@@ -358,8 +361,9 @@ ZKL_API int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret);
  *
  * connect and options are those of the dead process: its credentials are needed where the servers
  * demand some (enforce.auth.enabled). The function takes the session up on a connection of its own,
- * ends it, and asks the servers whether it has ended. It waits for timeout_ms at most. It calls no
- * callback, even if options have a log. It may be called in a forked child.
+ * ends it, and asks the servers whether it has ended. It waits for timeout_ms at most; 0 does not
+ * wait at all. It calls no callback, even if options have a log. It may be called in a forked
+ * child.
  *
  * Returns 0 if the servers know no session of that id and password any more; or
  *   ZKL_EINVAL: claim is NULL, its id is 0, or connect or options are invalid;
@@ -377,15 +381,17 @@ ZKL_API int zkl_session_end(const char *connect, const zkl_session_options *opti
 ZKL_API int zkl_session_timeout_ms(zkl_session *s);
 
 /* Ends the session: grants become LOST, operations fail with ZKL_ECLOSED, and the session's nodes
- * are deleted. Waits for callbacks that are running or queued, at most 5 s for the server, and at
- * most 0.5 s for a stderr that accepts no data. Inside a callback the function waits for none of
- * these, and the session ends in the background. s is invalid afterwards. Handles that were made
- * from s stay valid until they are freed; functions that need the session return ZKL_ECLOSED or
- * ZKL_ELOST. NULL is ignored. In a forked child it does nothing. */
+ * are deleted. Waits for callbacks that are running or queued, at most 5 s for the server and for
+ * functions that zkl_session_call() calls, and at most 0.5 s for a stderr that accepts no data.
+ * Inside a callback the function waits for none of these, and the session ends in the background. s
+ * is invalid afterwards. Handles that were made from s stay valid until they are freed; functions
+ * that need the session return ZKL_ECLOSED or ZKL_ELOST. NULL is ignored. In a forked child it does
+ * nothing. */
 ZKL_API void zkl_session_close(zkl_session *s);
 
 /* After this call, *flag says whether a call of the calling thread waits: 1 while it does, and
- * while zkl_session_dispatch() calls callbacks, otherwise 0. It is for packages of other languages,
+ * while zkl_session_dispatch() calls callbacks, otherwise 0. zkl_session_close(), zkl_session_end()
+ * and zkl_watch_free() leave it 0, even while they wait. It is for packages of other languages,
  * where any thread may free a handle, and no call may begin once that is done. While *flag is 1,
  * the call has begun: another thread may free what it was given, as the function that frees it
  * says, and close the session. When *flag is 0, the call may yet need what it was given. Other

@@ -25,7 +25,8 @@ typedef struct zkl_stats {
                     filled */
 
     /* Acquisitions: of locks, permits and leadership. All levels of a reentrant lock count as one;
-     * each turn of a lock that is retained counts. */
+     * each turn of a lock that is retained counts. A call that fails before its acquisition begins
+     * does not count, nor does the grant of a membership. */
     uint64_t acquisitions;           /* that ended with a grant */
     uint64_t acquisitions_discarded; /* of those: given back at once, since the call had failed */
     uint64_t failed_busy;            /* calls that ended with ZKL_EBUSY */
@@ -60,14 +61,14 @@ typedef struct zkl_stats {
 
     /* At present. */
     uint64_t connected;             /* 1: there is a connection; 0: there is none */
-    uint64_t held;                  /* grants that are held */
+    uint64_t held;                  /* grants that are held, without those of memberships */
     uint64_t waiting;               /* acquisitions in progress */
     uint64_t requests_queued;       /* requests that wait for a connection, or for room */
     uint64_t callbacks_queued;      /* callbacks that wait to be called */
-    int64_t deadline_left_ms;       /* until grants are lost unless the session is renewed; -1: no
-                                       grant is held */
+    int64_t deadline_left_ms;       /* until grants are lost unless the session is renewed; -1: held
+                                       is 0 */
     int64_t deadline_left_least_ms; /* the least of that so far, when a renewal came; -1: none came
-                                       while a grant was held */
+                                       while held was above 0 */
     int64_t session_timeout_ms;     /* as zkl_session_timeout_ms() */
     int64_t oldest_wait_ms;         /* since the first of the acquisitions in progress began; 0:
                                        there is none */
@@ -102,8 +103,8 @@ ZKL_API int zkl_session_stats(zkl_session *s, zkl_stats *ret);
  * if size is 0. Two such texts are not valid as one file, since each describes all metrics.
  *
  * Returns the length of the whole text without the 0 byte, which may be size or more: then the text
- * was cut. Returns ZKL_EINVAL if stats is NULL or its size too small, or if a label is not valid.
- * May be called in a forked child. */
+ * was cut. Returns ZKL_EINVAL if stats is NULL or its size too small, if a label is not valid, or
+ * if labels or buf is NULL and its count or size is not 0. May be called in a forked child. */
 ZKL_API int zkl_stats_prometheus(const zkl_stats *stats, const zkl_label *labels, size_t count,
                                  char *buf, size_t size);
 
@@ -117,8 +118,9 @@ ZKL_API int zkl_stats_prometheus(const zkl_stats *stats, const zkl_label *labels
  * lock at several paths counts at the first in the order of their bytes.
  *
  * Returns the length of the whole text without the 0 byte, which may be size or more: then the text
- * was cut, and the next may be longer. Returns ZKL_EINVAL if s is NULL, or if a label is not valid;
- * or ZKL_ECHILD. Never waits for a server. May be called inside a callback. */
+ * was cut, and the next may be longer. Returns ZKL_EINVAL if s is NULL, or as
+ * zkl_stats_prometheus() does; or ZKL_ECHILD. Never waits for a server. May be called inside a
+ * callback. */
 ZKL_API int zkl_session_prometheus(zkl_session *s, const zkl_label *labels, size_t count, char *buf,
                                    size_t size);
 
