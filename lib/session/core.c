@@ -159,6 +159,8 @@ static void session_tell_one(zkl_session *s, const struct session_listener *list
 
 void session_tell(zkl_session *s, zkl_session_event event, int64_t id)
 {
+    if (s->closing && event != ZKL_SESSION_CLOSED) /* which is the last one */
+        return;
     for (guint i = 0; i < s->listeners->len; i++)
         session_tell_one(s, &g_array_index(s->listeners, struct session_listener, i), event, id);
 }

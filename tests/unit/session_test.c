@@ -89,6 +89,8 @@ static void hear(zkl_session *s, zkl_session_event event, int64_t id, void *data
         CHECK_INT(zkl_session_dispatch(s), ZKL_EINVAL);
     }
     atomic_fetch_add(&h->events[event], 1);
+    if (event == ZKL_SESSION_CLOSED) /* the last one */
+        fake_event(STORE_EV_DOWN);
 }
 
 TEST_CASE(events)
@@ -726,6 +728,21 @@ static int join_as_member(zkl_session *s, const void *options)
     return code;
 }
 
+static void ignore_shards(zkl_shards *all, zkl_shards_event event, const zkl_shards_news *news,
+                          void *data)
+{
+    (void)all, (void)event, (void)news, (void)data;
+}
+
+static int start_shards(zkl_session *s, const void *options)
+{
+    zkl_shards *all = NULL;
+    int code = zkl_shards_start(&all, s, "/s", 1, "m", ignore_shards, NULL, options);
+
+    zkl_shards_free(all);
+    return code;
+}
+
 /* It looks at the path next, and asks no server. */
 static int read_queue(zkl_session *s, const void *options)
 {
@@ -745,6 +762,7 @@ static const zkl_barrier_options barrier_init = ZKL_BARRIER_OPTIONS_INIT;
 static const zkl_semaphore_options semaphore_init = ZKL_SEMAPHORE_OPTIONS_INIT;
 static const zkl_once_options once_init = ZKL_ONCE_OPTIONS_INIT;
 static const zkl_member_options member_init = ZKL_MEMBER_OPTIONS_INIT;
+static const zkl_shards_options shards_init = ZKL_SHARDS_OPTIONS_INIT;
 
 static const struct kind {
     const void *init;
@@ -760,6 +778,7 @@ static const struct kind {
     {&semaphore_init, sizeof semaphore_init, sizeof semaphore_init, new_semaphore},
     {&once_init, sizeof once_init, offsetof(zkl_once_options, reserved), new_once},
     {&member_init, sizeof member_init, sizeof member_init, join_as_member},
+    {&shards_init, sizeof shards_init, sizeof shards_init, start_shards},
 };
 
 /* The options as they would be with that size, and a byte set somewhere. */
