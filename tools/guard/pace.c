@@ -23,9 +23,8 @@
 #define LOOKS_PER_TIMEOUT 4
 #define LOOKS_SHARE 50
 
-/* The part of the session timeout that is left right before a renewal is proved, when the servers'
- * tick is not known: a proof reaches about 0.6 of the timeout, and the next one may come 0.3 later.
- * (At an observer 0.2 is left.) */
+/* A part of the session timeout, below what is left right before a renewal is proved when the
+ * servers' tick is not known: 0.39. (At an observer 0.21 is left.) */
 #define STEADY_PERMILLE 300
 
 /* The part of the session timeout that an ending may take. */
