@@ -56,8 +56,9 @@ ZKL_API void zkl_counter_free(zkl_counter *c);
  *
  * These functions never write twice. Each write names the version of the node that was read before
  * it, and is tried again only where it cannot be applied twice. A missing node is created as a
- * persistent node. Without a fence, or if a parent is missing, it has the number 0 first, and is
- * then written, unless that is refused because of the number. Missing parents become containers.
+ * persistent node, but not if the number itself is refused (ZKL_EVERSION, ZKL_EOVERFLOW). Without a
+ * fence, or if a parent is missing, it has the number 0 first, and is then written. Missing parents
+ * become containers.
  *
  * fence may be NULL. Otherwise it is a grant of the counter's own session, but not of a membership,
  * and the number is written only while the grant's node exists, as by zkl_grant_multi(). That also

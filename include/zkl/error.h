@@ -12,9 +12,10 @@ enum {
     ZKL_ENOMEM = -2,    /* the system refused a thread or a descriptor */
     ZKL_ETIMEDOUT = -3, /* the time limit passed: the lock was not acquired, or no answer came */
     ZKL_EBUSY = -4,     /* another contender, or another caller of the handle, is first, and
-                           timeout_ms is 0; the election's handle is already campaigning or
-                           leading; the member is already in its barrier, or busy; another member
-                           has the id; or other clients wrote the counter first, 1,000 times */
+                           timeout_ms is 0; the election's handle is already campaigning, or leads
+                           when it is to be started; the member is already in its barrier, or busy;
+                           another member has the id; or other clients wrote the counter first,
+                           1,000 times */
     ZKL_ECANCELED = -5, /* zkl_op_cancel(), zkl_op_free() or zkl_election_resign() ended the
                            acquisition */
     ZKL_EPERM = -6,     /* the caller does not hold this lock, does not lead, is not inside, has

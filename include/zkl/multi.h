@@ -20,8 +20,8 @@ typedef enum zkl_change_kind {
 typedef struct zkl_change {
     zkl_change_kind kind;
     int32_t version;  /* SET, DELETE, CHECK: the version of the node's data; -1: any */
-    const char *path; /* as for zkl_mutex_new(), but may be below /zookeeper; must not be a node of
-                         the grant */
+    const char *path; /* as for zkl_mutex_new(), but may be /zookeeper or below it; must not be a
+                         node of the grant */
     const void *data; /* CREATE, SET: the new data; NULL: none */
     size_t size;      /* of data, in bytes */
 } zkl_change;

@@ -45,7 +45,8 @@ ZKL_API void zkl_rwlock_free(zkl_rwlock *l);
  *
  * Returns as zkl_mutex_lock(), but
  *   ZKL_EBUSY: as there, but only writers and mutexes count;
- *   ZKL_ELAYOUT: a contender that arrived first is neither a reader, nor a writer, nor a mutex. */
+ *   ZKL_ELAYOUT: a contender that arrived first is no reader, writer or mutex of zkl, Curator,
+ * kazoo or go-zk, or is of a later version. */
 ZKL_API int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms,
                                    const zkl_grant **ret) ZKL_MUST_CHECK;
 
@@ -58,7 +59,8 @@ ZKL_API int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms,
  *
  * Returns as zkl_mutex_lock(), but
  *   ZKL_EDEADLK: also if this owner holds the lock only as a reader;
- *   ZKL_ELAYOUT: a contender that arrived first is neither a reader, nor a writer, nor a mutex. */
+ *   ZKL_ELAYOUT: a contender that arrived first is no reader, writer or mutex of zkl, Curator,
+ * kazoo or go-zk, or is of a later version. */
 ZKL_API int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms,
                             const zkl_grant **ret) ZKL_MUST_CHECK;
 

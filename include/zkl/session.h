@@ -385,8 +385,8 @@ ZKL_API int zkl_session_timeout_ms(zkl_session *s);
  * functions that zkl_session_call() calls, and at most 0.5 s for a stderr that accepts no data.
  * Inside a callback the function waits for none of these, and the session ends in the background. s
  * is invalid afterwards. Handles that were made from s stay valid until they are freed; functions
- * that need the session return ZKL_ECLOSED or ZKL_ELOST. NULL is ignored. In a forked child it does
- * nothing. */
+ * that need the session return ZKL_ECLOSED or ZKL_ELOST; zkl_election_proclaim() returns ZKL_EPERM
+ * if the candidate does not lead. NULL is ignored. In a forked child it does nothing. */
 ZKL_API void zkl_session_close(zkl_session *s);
 
 /* After this call, *flag says whether a call of the calling thread waits: 1 while it does, and
