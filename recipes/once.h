@@ -67,8 +67,8 @@ struct once_plan {
 /* How the present time of the servers' clocks compares with the record. */
 enum once_jump {
     ONCE_STEADY = 0,
-    ONCE_AHEAD, /* a whole period or more, or an instant of the calendar, has had no run: nobody has
-                   called, or a clock has jumped */
+    ONCE_AHEAD, /* a whole period or more, or an instant of the calendar, has had no run that
+                   succeeded: nobody has called, each run has failed, or a clock has jumped */
     ONCE_BACK   /* now is a period or more before the last run began, or before the instant that it
                    was for: not due until the clock is there */
 };

@@ -58,8 +58,9 @@ ZKL_API int zkl_election_new(zkl_election **ret, zkl_session *s, const char *pat
  * campaign in progress fails with ZKL_ECLOSED. The watches of the handle end, but must still be
  * freed. A started election still delivers its events, up to ZKL_ELECTION_STOPPED; its data must be
  * valid until then. Grants that the caller owns must still be released. Calls of
- * zkl_election_leader() and proclamations that are in progress end as if the handle were there. No
- * call with e may begin afterwards. Never waits, neither for the server nor for callbacks. NULL is
+ * zkl_election_leader() that are in progress, and proclamations that were sent, end as if the
+ * handle were there; other proclamations end as after zkl_election_resign(). No call with e may
+ * begin afterwards. Never waits, neither for the server nor for callbacks. NULL is
  * ignored. In a forked child it does nothing. */
 ZKL_API void zkl_election_free(zkl_election *e);
 
@@ -299,7 +300,8 @@ typedef void (*zkl_leader_fn)(const zkl_leader *leader, void *data);
  * least: until then older candidates or proclaimed data are not reported, and after that they are.
  * A term that begins and ends between two reads of the candidates is not reported. If several
  * changes come before fn has returned, only the last is reported. Nothing is reported while there
- * is no connection. Errors, such as a lack of permission, are logged, and the library tries again.
+ * is no connection. Errors, such as a lack of permission, are logged, and the library tries again;
+ * but not once the session's credentials were refused (ZKL_SESSION_REFUSED).
  *
  * Returns 0; or
  *   ZKL_EINVAL: e or fn is NULL;

@@ -252,7 +252,8 @@ typedef void (*zkl_members_fn)(zkl_members_event event, const zkl_member_info *m
  * than was reported, there are no calls until it has newer data, or for one session timeout at
  * least; after that the data has gone back, and the differences are reported. Without a connection
  * there are no calls; the next connection brings the differences since the last one. Errors, such
- * as a lack of permission, are logged, and the library tries again.
+ * as a lack of permission, are logged, and the library tries again; but not once the session's
+ * credentials were refused (ZKL_SESSION_REFUSED).
  *
  * Costs one watch on the path, one on each member while the session watches less than 256 KiB of
  * paths (the other 256 are for locks), and for each change a list and a read of what is new.

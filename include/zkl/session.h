@@ -60,7 +60,8 @@ typedef struct zkl_log_record {
  *   foreign-node: the directory has a child that is no contender (ZKL_LOG_INFO);
  *   numbers-end: the sequence numbers of the directory are running out.
  * The events of work that is done once a period or for each instant:
- *   once-ahead: a period or an instant has no run: nobody called, or a server's clock is ahead;
+ *   once-ahead: a period or an instant has no run: nobody called, no run succeeded, or a server's
+ *     clock is ahead;
  *   once-back: it is not due for long, since the servers' clocks have gone back.
  * The events of libzookeeper:
  *   libzookeeper: one of its own lines. Its errors and warnings have that level here, too, and all

@@ -341,11 +341,12 @@ static void once_log_jump(const struct once_attempt *a)
     if (jumped == ONCE_STEADY)
         return;
     static const char *const texts[][2] = {
-        {"overdue by a period or more: nobody called, or a server's clock is ahead",
+        {"overdue by a period or more: nobody called, no run succeeded, or a server's clock is "
+         "ahead",
          "not due until the servers' clocks, which have gone back by a period or more, are "
          "there again"},
-        {"an instant before this one had no run: nobody called in time, or a server's clock "
-         "is ahead",
+        {"an instant before this one had no run: nobody called in time, no run succeeded, or a "
+         "server's clock is ahead",
          "not due until the servers' clocks, which have gone back beyond the instant of the "
          "last run, are there again"}};
     log_line(a->of->session->log, ZKL_LOG_WARN, jumped == ONCE_AHEAD ? "once-ahead" : "once-back",
