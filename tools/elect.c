@@ -441,6 +441,14 @@ static void kill_orphans(struct supervisor *s)
 
 /* ---- again and again ---- */
 
+/* Returns the status for a signal that ends us while no command runs. */
+static int ended_by(struct supervisor *s, int signo)
+{
+    if (events_typed(s->events, signo))
+        atomic_store(&s->shared->key, signo);
+    return STATUS_SIGNAL + signo;
+}
+
 /* Says that the term has failed, and waits before the next one. Returns GO_ON, or 128+n: signal n
  * came. */
 static int pause_after_failure(struct supervisor *s, int status)
@@ -453,7 +461,7 @@ static int pause_after_failure(struct supervisor *s, int status)
     notify_send(s->notify, "STATUS=not in line, next attempt in %d s", (int)(s->pause_ms / 1000));
     const int signo = events_pause(s->events, s->pause_ms);
     supervisor_reap(s);
-    return signo != 0 ? STATUS_SIGNAL + signo : GO_ON;
+    return signo != 0 ? ended_by(s, signo) : GO_ON;
 }
 
 /* Decides what follows a term. Returns GO_ON if another term does, or the status to end with. */
@@ -469,7 +477,7 @@ static int judge_term(struct supervisor *s)
     if (cause == CAUSE_ENDED || s->options->once)
         return status;
     if (s->late_signal != 0 && !killed)
-        return STATUS_SIGNAL + s->late_signal;
+        return ended_by(s, s->late_signal);
     if (s->asked_to_end)
         return status;
     /* If the candidate was in line, earlier failures are forgotten, however it has ended. */

@@ -168,7 +168,7 @@ static int run_steps(struct run *t)
 
     for (size_t i = 0; i < G_N_ELEMENTS(steps) && status == GO_ON; i++)
         status = steps[i](t);
-    if (status == STATUS_SIGNAL + SIGCHLD && !t->hold)
+    if (status == STATUS_SIGNAL + SIGCHLD && !t->hold && guard_has_ended(&t->guard))
         status = fail(STATUS_INTERNAL, "%s: the guard is dead", t->options->hold.path);
     if (t->hold && t->metrics)
         zkl_grant_release(t->attempt.grant);

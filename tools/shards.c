@@ -679,6 +679,8 @@ static int run_host(struct host *h)
         }
         credentials_keep();
         status = serve_sessions(h);
+        if (events_typed(h->common.events, status - STATUS_SIGNAL))
+            h->common.events->key = status - STATUS_SIGNAL;
         zygote_end(&h->common.zygote);
     }
     shards_member_free(&h->member);

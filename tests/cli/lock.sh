@@ -190,6 +190,7 @@ expect "a process group of its own" "$pid" "$group"
 hold $L
 refused "-n" 1 "$L: " lock -n $L touch "$scratch/ran"
 refused "-n -E 99" 99 "$L: " lock -n -E 99 $L touch "$scratch/ran"
+refused "-n -E 145" 145 "$L: " lock -n -E 145 $L touch "$scratch/ran" # 128 and SIGCHLD, and no guard is dead
 refused "-nE99" 99 "$L: " lock -nE99 $L touch "$scratch/ran"
 refused "-w2.5 -E42" 42 "$L: " lock -w2.5 $L -E42 touch "$scratch/ran"
 refused "-E 0" 0 "$L: " lock -n -E 0 $L touch "$scratch/ran"

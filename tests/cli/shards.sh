@@ -115,6 +115,19 @@ for k in 0 1 2 3 4 5 6 7; do
     expect "shard $k: its tokens rise" "" "$(cut -d' ' -f3 "$scratch/$k.log" | sort -cun 2>&1)"
 done
 
+# A host that had a child before it became one.
+bash -c 'sleep 1000 & echo $! >"$1/beside"; exec "$ZKL" shards $2 1 --id x --status-fd 9 -- sleep 1000' bash "$scratch" $G/beside 9>"$scratch/x.lines" 2>"$scratch/x.err" &
+host=$!
+remember "$host"
+wait_until "a host with a child of its own: its command runs" grep -q ^held "$scratch/x.lines"
+beside=$(<"$scratch/beside")
+remember "$beside"
+kill -9 "$(guard_of "$host")"
+status_of "$host"
+expect "a host with a child of its own: the guards' parent is killed" 70 "$?"
+if gone "$beside"; then fail "its child lives"; else pass "its child lives"; fi
+kill "$beside"
+
 # The environment; and a command that does not end when it is asked to.
 "$ZKL" shards $G/one 1 --id x --drain 0.5 -- bash -c 'trap "" TERM
     "$ZKL" remaining --least 1 >"$1/remains"; env | grep ^ZKL_ | sort >"$1/env.new"; readlink /proc/self/fd/0 >"$1/input"; echo $$ >"$1/pid"; mv "$1/env.new" "$1/env"

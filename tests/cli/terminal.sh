@@ -318,6 +318,18 @@ wait_until "the command runs" test -e "$scratch/ready"
 type_keys '\0003'
 end_terminal
 expect "elect: Ctrl-C ends a script" "130:" "$?:$(grep after "$scratch/screen")"
+# Nor does a script go on if what waits for servers is ended.
+while read -r said verb words; do
+    echo "\"\$ZKL\" --connect 127.0.0.1:1 --connect-timeout 0.3 $verb $words; echo after" >"$scratch/waits"
+    terminal "exec bash $scratch/waits"
+    wait_until "$verb: it waits" grep -q "$said" "$scratch/screen"
+    type_keys '\0003'
+    end_terminal
+    expect "$verb: Ctrl-C while it waits ends a script" "130:" "$?:$(grep after "$scratch/screen")"
+done <<END
+line; elect $L me true
+answers shards $L 1 true
+END
 # The keys reach all of us when the command has no terminal from us: that is one request to end.
 terminal "trap : INT; \$ZKL elect \$L me bash -c 'trap \"echo heard >>\$scratch/resumed\" INT; touch \$scratch/ready; until [ -s \$scratch/quit ]; do sleep 0.05; done; exit 5' </dev/null; echo status=\$?"
 wait_until "the command runs" test -e "$scratch/ready"

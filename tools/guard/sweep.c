@@ -90,7 +90,8 @@ void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions)
     s->tree.leave_sessions = leave_sessions;
     s->tree.session = getsid(0); /* 0 if its leader is outside of our namespace */
     s->alone = waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) != 0;
-    s->prior = s->alone ? NULL : read_own_children();
+    s->found = s->alone ? NULL : read_own_children();
+    s->prior = s->found ? g_array_ref(s->found) : NULL;
     s->tree.prior = as_table(s->prior);
     s->killed = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     s->stopped = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
@@ -102,6 +103,7 @@ void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions)
 void sweep_free(struct sweep *s)
 {
     g_clear_pointer(&s->prior, g_array_unref);
+    g_clear_pointer(&s->found, g_array_unref);
     g_clear_pointer(&s->killed, g_hash_table_unref);
     g_clear_pointer(&s->stopped, g_hash_table_unref);
     g_clear_pointer(&s->refused, g_hash_table_unref);
@@ -116,6 +118,8 @@ void sweep_spare(struct sweep *s, GArray *processes)
 {
     g_clear_pointer(&s->prior, g_array_unref);
     s->alone = false;
+    if (s->found)
+        g_array_append_vals(processes, s->found->data, s->found->len);
     s->prior = processes;
     tree_sort((struct process *)(void *)processes->data, processes->len);
     s->tree.prior = as_table(s->prior);

@@ -10,6 +10,7 @@
 struct sweep {
     struct tree tree;
     GArray *prior; /* the processes of tree.prior */
+    GArray *found; /* those that sweep_init() has found; NULL: none */
     /* Processes by process_key(): those that have got KILL or STOP, and those that we may not
      * signal. */
     GHashTable *killed, *stopped, *refused;
@@ -42,8 +43,8 @@ struct swept {
 void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions);
 void sweep_free(struct sweep *s);
 
-/* Takes processes, a GArray of struct process: neither they nor what is below them are members.
- * They replace the children that sweep_init() has found. */
+/* Takes processes, a GArray of struct process: neither they nor what is below them are members, as
+ * those that sweep_init() has found. They replace the ones of an earlier call. */
 void sweep_spare(struct sweep *s, GArray *processes);
 
 /* Looks at a part of the tree, so that the tree is known before its end. Returns true when all was
