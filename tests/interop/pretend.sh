@@ -2,12 +2,13 @@
 # Only the files that a version touches are compiled anew; all other objects are those of this build. So
 # a version costs a second, and a second run costs nothing.
 #
-# A version is a folder of $pretended with the programs zkl, zkl-peer and zkl-worker. "this" is the build itself.
+# A version is a folder of $pretended with the programs zkl, zkl-peer and zkl-worker. "this" is the build itself, or the
+# ZKL and ZKL_PEER of an environment that has both, and a folder for them, ZKL_PRETENDED: tests/mutants/faults.py.
 # shellcheck shell=bash disable=SC2154
 
 : "${top_srcdir:=$(cd "$here/../.." && pwd)}"
 versions=$here/versions.txt
-pretended=$top_builddir/tests/interop/pretended
+pretended=${ZKL_PRETENDED:-$top_builddir/tests/interop/pretended}
 
 # What make compiles and links with, and the objects of the two programs.
 # shellcheck disable=SC2016,SC2034
@@ -126,10 +127,12 @@ make_version() { # NAME
 pretend() { # NAME...
     # shellcheck disable=SC2034 # link_program names them otherwise
     local lock name made compiler="" flags library_flags program_flags libraries tools_zkl tests_interop_zkl_peer
+    local zkl=$top_builddir/tools/.libs/zkl peer=$top_builddir/tests/interop/.libs/zkl-peer
     mkdir -p "$pretended"
     exec {lock}>"$pretended/lock"
     flock "$lock"
-    make_starters this "$top_builddir/lib/.libs" "$top_builddir/tools/.libs/zkl" "$top_builddir/tests/interop/.libs/zkl-peer"
+    [ -z "${ZKL_PRETENDED-}" ] || zkl=$ZKL peer=$ZKL_PEER
+    make_starters this "$top_builddir/lib/.libs" "$zkl" "$peer"
     for name; do
         made=$pretended/$name/made
         if [ ! -e "$made/done" ] || [ -n "$(find "$top_builddir/lib/.libs/libzkl.so.0" "$top_builddir/tools/.libs/zkl" \

@@ -3,8 +3,9 @@
 # versions.txt take part in each recipe, or are refused with a sentence, and what breaks the promise is seen. "./dev versions"
 # and "./dev soak" have more: with ZKL_FORMER, the folder of a build of a former version, that takes part, too; and with
 # ZKL_FLEET_SECONDS whole fleets become the other version and again what they were, one by one and under
-# faults. ZKL_FLEET_SEED is what is drawn, ZKL_CELL_SECONDS for how long two versions contend.
-# shellcheck disable=SC2016,SC2154
+# faults. ZKL_FLEET_SEED is what is drawn, ZKL_CELL_SECONDS for how long two versions contend. ZKL_PARTS chooses parts, a
+# pattern of the functions here and their arguments.
+# shellcheck disable=SC2016,SC2154,SC2317
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
 # shellcheck source=tests/interop/peers.sh
@@ -29,6 +30,10 @@ begin_peers_of() { # VERSION COUNT
 end_peers_of() {
     end_peers
     rm "$scratch"/zkl*.{in,out,err}
+}
+
+part() { # FUNCTION ARG...
+    [[ ! $* =~ ${ZKL_PARTS-} ]] || "$@"
 }
 
 # ---- what may be beside this version ----
@@ -102,11 +107,9 @@ share_with() { # VERSION
     end_peers_of
 }
 
-# shellcheck disable=SC2317
 has_children() { # NUMBER PATH
     [ "$("$ADMIN" list "$2" | wc -l)" = "$1" ]
 }
-# shellcheck disable=SC2317
 answers() { # NAME COMMAND ANSWER
     ask "$1" "$2"
     [ "$answer" = "$3" ]
@@ -181,7 +184,6 @@ begin_host() { # VERSION ID
     remember "$host"
 }
 
-# shellcheck disable=SC2317
 are_with() { # HOSTS: one for each shard, as tests/cli/shards.sh knows the plan
     local k
     for ((k = 0; k < ${#1}; k++)); do
@@ -217,11 +219,11 @@ shard_with() { # VERSION
 }
 
 meet() { # VERSION
-    share_with "$1"
-    lead_with "$1"
-    guard_with "$1"
-    once_with "$1"
-    shard_with "$1"
+    part share_with "$1"
+    part lead_with "$1"
+    part guard_with "$1"
+    part once_with "$1"
+    part shard_with "$1"
 }
 
 # Programs of both versions, with the libraries of both, and an option that one of them has.
@@ -360,18 +362,18 @@ pretend next next-{word,mark,retained,record,round} break-{form,order,token,mark
 "$ADMIN" create /interop ""
 export PEER_SESSION_MS=20000 # longer than a machine stands still
 meet next
-options
-package "the package for Python with the library of the next version" "$top_srcdir" "$pretended/next/made/libzkl.so.0"
-refuse next-word zkl
-refuse next-mark zkl
-refuse next-retained zkl-retain
-refuse_record next-record
-refuse_round next-round
-see break-form ' [1-9][0-9]* overlaps' zkl zkl
-see break-order ' [1-9][0-9]* overlaps' zkl zkl
-see break-token ' tokens do not rise' zkl zkl
-see break-mark ' permits were taken at once' zkl-own-permit4x2 zkl-own-permit4x2
-see_record break-record
+part options
+part package "the package for Python with the library of the next version" "$top_srcdir" "$pretended/next/made/libzkl.so.0"
+part refuse next-word zkl
+part refuse next-mark zkl
+part refuse next-retained zkl-retain
+part refuse_record next-record
+part refuse_round next-round
+part see break-form ' [1-9][0-9]* overlaps' zkl zkl
+part see break-order ' [1-9][0-9]* overlaps' zkl zkl
+part see break-token ' tokens do not rise' zkl zkl
+part see break-mark ' permits were taken at once' zkl-own-permit4x2 zkl-own-permit4x2
+part see_record break-record
 if [ -n "${ZKL_FORMER-}" ]; then
     make_starters former "$ZKL_FORMER/lib/.libs" "$ZKL_FORMER/tools/.libs/zkl" "$top_builddir/tests/interop/.libs/zkl-peer"
     meet former

@@ -2,10 +2,10 @@
 """Which world sees which design fault, how soon, and at what cost.
 
 Plants the faults of faults.txt, one at a time: compiles the sources with the fault, links the programs of BUILD that
-have them (relink.py), and runs each world's programs until one of them fails: those of the matrix, the quick ones
-first, and no more of a world when it has taken its share of the processor. A fault may name the programs of a world
-that are to see it. What fails in unit must do so again. All times are the processor's. A program that needs servers is
-taken to pass without a fault.
+have them (relink.py), and runs each world's programs until one of them fails: those of the matrix, of some a part, the
+quick ones first, and no more of a world when it has taken its share of the processor. A fault may name the programs of
+a world that are to see it. What fails in unit must do so again. All times are the processor's. A program that needs
+servers is taken to pass without a fault, and what else its script runs to be built.
 
 The work is in FOLDER. A run that was ended continues with the same command; a fault whose text has changed, and
 --again PATTERN, are tried anew. What was not tried stays as PAGE has it.
@@ -66,8 +66,16 @@ SERVED = [
 WHOLE = [("explore-all", "tests/explore/explore", [])]
 WORLDS = PURE + ["live", "interop", "cli", "soak"]
 SIM = "tests/sim/sim"
-# The program that the scripts of a folder try, and the variable that names it to them.
-TRIED = {"cli": ("tools/zkl", "ZKL"), "interop": ("tests/interop/zkl-peer", "ZKL_PEER")}
+# What of a program of the matrix is short, and of each sort.
+SHORT = {
+    "torture-store": [f"store.{scene}" for scene in (
+        "alone", "another_layout_adopted", "barriers", "both_half", "counters", "deletes_refused", "in_one_session",
+        "left_unsettled", "limits", "long_hold", "members_of_a_kept_session", "middle_leaves", "node_deleted",
+        "numbers_reset", "once_in_a_kept_session", "retained", "terms", "time_over", "transactions")],
+    "torture-system": ["fake", "client.lock_unlock"],
+}
+# The programs that the scripts of a folder try, and the variables that name them to it.
+TRIED = {"cli": {"ZKL": "tools/zkl"}, "interop": {"ZKL": "tools/zkl", "ZKL_PEER": "tests/interop/zkl-peer"}}
 SAW_MOST = 80  # letters
 
 Place = collections.namedtuple("Place", "file function before after")
@@ -243,7 +251,8 @@ def world_of(entry):
 def programs(worlds):
     """world -> its programs"""
     of = collections.defaultdict(list)
-    for entry in matrix.PROGRAMS + WHOLE:
+    for name, target, arguments in matrix.PROGRAMS + WHOLE:
+        entry = name, target, SHORT.get(name, arguments)
         if world_of(entry) in worlds:
             of[world_of(entry)].append(entry)
     for world, target, arguments in SERVED:
@@ -253,8 +262,8 @@ def programs(worlds):
 
 
 def tried_by(target):
-    """(the program that is tried, the variable that names it)"""
-    return TRIED[target.split("/")[1]] if target.endswith(".sh") else (target, None)
+    """The programs that are tried: variable -> program, if a script tries them."""
+    return TRIED[target.split("/")[1]] if target.endswith(".sh") else {None: target}
 
 
 def no_core():
@@ -311,38 +320,45 @@ class Job:
             self.linked[target] = self.build.link(target, objects, to) if objects else None
         return self.linked[target]
 
-    def run(self, world, entry, program):
-        """(status, output, seconds)"""
+    def planted(self, targets):
+        """Those programs with the fault, or as they are where they have none of the changed code; {}: none has any."""
+        made = {variable: self.program(target) for variable, target in targets.items()}
+        own = {variable: os.path.join(self.build.build, target) for variable, target in targets.items()}
+        return {variable: made[variable] or own[variable] for variable in own} if any(made.values()) else {}
+
+    def run(self, world, entry, tried):
+        """(status, output, seconds). A script is given its arguments in the environment, NAME=VALUE."""
         name, target, arguments = entry
-        _, variable = tried_by(target)
         extra = {} if world in PURE else {"ZKL_REQUIRE_SERVER": "1", "ZKL_TEST_TIMEOUT": "60"}
-        if variable:
-            extra.update({variable: program, "ZKL_FIRST_FAILURE": "1"})
-            arguments, program = [os.path.join(self.build.path, target), *arguments], "/bin/bash"
+        program, until = tried.get(None, "/bin/bash"), matrix.FAILED
+        if None not in tried:
+            extra.update(tried, ZKL_FIRST_FAILURE="1", ZKL_PRETENDED=os.path.join(self.scratch, "pretended"))
+            extra.update(word.split("=", 1) for word in arguments)
+            arguments, until = [os.path.join(self.build.path, target)], None
         limit = self.times.get(name, 60) * 20 + 2 * matrix.TEST_TIMEOUT
-        until, bounds = None if variable else matrix.FAILED, matrix.limits if world in PURE else no_core
+        bounds = matrix.limits if world in PURE else no_core
         return matrix.execute(self.build, self.scratch, (name, program, arguments), limit, extra, until, bounds)
 
-    def sees(self, world, entry, program):
+    def sees(self, world, entry, tried):
         """(what has failed, "": nothing; seconds)"""
-        status, output, seconds = self.run(world, entry, program)
+        status, output, seconds = self.run(world, entry, tried)
         if status == 0:
             return "", seconds
         saw = case_of(entry[0], output)
         if entry[0] == "unit" and "." in saw:
-            again, _, more = self.run(world, (*entry[:2], [saw]), program)
+            again, _, more = self.run(world, (*entry[:2], [saw]), tried)
             return (saw if again != 0 else ""), seconds + more
         return saw, seconds
 
     def try_world(self, fault, world, most):
-        saw, spent, tried = "", 0.0, False
+        saw, spent, any_has = "", 0.0, False
         named = [(os.path.basename(target), target, arguments) for w, target, arguments in fault.programs if w == world]
         for entry in named or sorted(self.of[world], key=lambda e: self.times.get(e[0], 60)):
-            program = None if saw or spent > most else self.program(tried_by(entry[1])[0])
-            if program:
-                saw, seconds = self.sees(world, entry, program)
-                spent, tried = spent + seconds, True
-        return {"saw": saw, "soon": round(spent, 2), "spent": round(spent, 2)} if tried else {"has": False}
+            tried = {} if saw or spent > most else self.planted(tried_by(entry[1]))
+            if tried:
+                saw, seconds = self.sees(world, entry, tried)
+                spent, any_has = spent + seconds, True
+        return {"saw": saw, "soon": round(spent, 2), "spent": round(spent, 2)} if any_has else {"has": False}
 
     def try_fault(self, fault, worlds, results, most):
         """Adds to results, world -> what came of it. True if a compiler sees a change."""
@@ -437,7 +453,8 @@ def prepare(folder, build, jobs, of, faults):
     """The jobs, with how long the programs take without a fault."""
     every = sum(of.values(), [])
     targets = [e[1] for e in every] + [target for f in faults for world, target, _ in f.programs if world in of]
-    build.make(["-s", "SHELL=/bin/sh", "tests/support/zkl-watchdog", *sorted({tried_by(t)[0] for t in targets})])
+    tried = {program for t in targets for program in tried_by(t).values()}
+    build.make(["-s", "SHELL=/bin/sh", "tests/support/zkl-watchdog", *sorted(tried)])
     path = os.path.join(folder, "seconds.json")
     times = {}
     if os.path.exists(path):
@@ -447,7 +464,7 @@ def prepare(folder, build, jobs, of, faults):
     for entry in every:
         if entry[0] in times or world_of(entry) not in PURE:
             continue
-        status, output, seconds = made[0].run(world_of(entry), entry, os.path.join(build.build, entry[1]))
+        status, output, seconds = made[0].run(world_of(entry), entry, {None: os.path.join(build.build, entry[1])})
         if status != 0:
             matrix.die(f"{entry[0]} fails without any fault: {output[-2000:]}")
         times[entry[0]] = seconds

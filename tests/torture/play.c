@@ -2,12 +2,15 @@
 
 #include <dirent.h>
 #include <glib.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "lib/base/log.h"
 
 static struct usage {
     int fds, threads;
@@ -148,6 +151,7 @@ int play_run(const char *name, enum call call, unsigned nth, int error)
 
     EXPECT(play && call < CALLS);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    log_stderr_flush_ms = INT_MAX; /* a line is there, or was dropped */
     /* GLib's log prepares itself at its first line, and would wait for itself where that is the one
      * that says that memory is out. */
     g_message("plays %s", play->name);

@@ -276,6 +276,9 @@ static void with_credentials(void)
     o.acl = "auth::cdrwa";
     zkl_session *s = play_open(greeter_start(), &o);
     EXPECT(zkl_session_wait(s, ZKL_FOREVER) == 0);
+    /* Those that could not be taken yet are given again. */
+    const bool too_early = fault_is(CALL_zoo_add_auth, 1) && fault_error() == ZINVALIDSTATE;
+    PLAY_AWAIT(fault_count(CALL_zoo_add_auth) >= (too_early ? 2 : 1));
     end_session(s);
 }
 
