@@ -1011,14 +1011,15 @@ static bool attempt_has_awaited(const struct attempt *c, const struct machine_ev
            c->awaited_on == m->connection;
 }
 
-/* Grants when a deadline comes. That may have taken long, so an attempt without a watch on its own
- * node proves the node once more. */
+/* Grants when a deadline comes. That may have taken long, so the node is proved once more, unless a
+ * watch on this connection would have told of its end. After a reconnect the deadline may come
+ * before the events that were missed. */
 static void attempt_step_claiming(struct attempt *c, const struct machine_event *ev,
                                   const struct attempt_moment *m, struct machine_actions *out)
 {
     const bool due = ev->kind == ATTEMPT_EV_DEADLINE_MOVED && m->in_time;
 
-    if (due && c->own_watched)
+    if (due && attempt_is_own_silent(c, m))
         attempt_grant(c, m, out);
     else if (due || attempt_is_own_fire(ev))
         attempt_prove(c, out);

@@ -996,7 +996,11 @@ void contender_node_gone(struct contender *c)
 
 void contender_set_idle(struct contender *c, bool idle)
 {
+    const bool becomes_idle = idle && !c->idle;
+
     c->idle = idle;
+    if (becomes_idle) /* it kept the session from being ended */
+        incarnation_purge(contender_session(c));
 }
 
 void contender_forget(struct contender *c)

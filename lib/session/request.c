@@ -301,6 +301,8 @@ static void request_on_reply(void *context, const struct store_reply *reply)
     struct request *r = context;
     zkl_session *s = r->session;
     struct store_reply told = *reply;
+    /* a close ends a transaction before its answer, and then its changes are gone */
+    const bool taken_away = r->what.count > 0 && s->closing;
 
     PROBE(5, request_answered, r->what.path, s->id, (int)r->what.kind, (const void *)r,
           (int)reply->rc);
@@ -313,7 +315,7 @@ static void request_on_reply(void *context, const struct store_reply *reply)
     }
     if (told.rc == STORE_UNIMPLEMENTED)
         told.rc = STORE_BAD;
-    if (told.rc == STORE_NOAUTH) {
+    if (told.rc == STORE_NOAUTH && !taken_away) {
         const struct store_change *refused =
             r->what.count > 0 ? &r->what.changes[told.failed] : NULL;
         denial_note(s, refused ? refused->kind : r->what.kind,

@@ -216,6 +216,13 @@ TEST_CASE(before_a_deadline_comes)
     STEP("nodeadline read 7 asked", ST_CLAIMING, "");
     STEP("extended", ST_PROVING, "prove");
     STEP("read 7 asked", ST_HOLDING, "grant, arm, asked");
+
+    play_reach(ST_WAITING);
+    SAY("read 7");
+    STEP("nodeadline pred gone", ST_CLAIMING, "arm");
+    SAY("nodeadline down extended");
+    STEP("again extended", ST_PROVING, "prove"); /* it may be gone: what was missed comes later */
+    STEP("own gone", ST_REENTERING, "delete, admit");
 }
 
 /* Nobody has asked anything of a contender that has another node by now. */

@@ -727,6 +727,32 @@ TEST_CASE(data_of_each_kind)
     story_end(&story);
 }
 
+static void answer_when_closed(zkl_session *session, zkl_session_event event, int64_t id,
+                               void *node)
+{
+    (void)id;
+    if (event != ZKL_SESSION_CLOSED)
+        return;
+    ANSWER(STORE_MULTI, node, .rc = STORE_NOAUTH, .failed = 1);
+    CHECK(!session->denial.node); /* the path of the change was not read */
+}
+
+/* The transaction is freed before its answer comes, and the path of its change with it. */
+TEST_CASE(closed_under_way)
+{
+    struct story story;
+    struct ending e;
+
+    story_begin(&story);
+    CHECK_INT(zkl_session_on_change(story.session, answer_when_closed, story.node), 0);
+    story_apply(&story, &e, 0, ZKL_FOREVER);
+    zkl_session_close(story.session);
+    check_ended(&e, ZKL_EUNKNOWN);
+    zkl_grant_release(story.grant);
+    zkl_mutex_free(story.mutex);
+    g_free(story.node);
+}
+
 struct blocked {
     zkl_grant *grant;
     int code;

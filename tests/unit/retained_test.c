@@ -4,6 +4,7 @@
 #include "lib/lock/mutex.h"
 
 #include "by_hand.h"
+#include "lib/session/orphans.h"
 #include "multi_story.h"
 #include "runner.h"
 
@@ -565,6 +566,22 @@ TEST_CASE(closed)
     zkl_op_free(b.op);
     zkl_mutex_free(m);
     g_free(node);
+}
+
+/* Only its end removes a node whose delete is refused, which must wait while a has a turn. */
+TEST_CASE(session_ends_when_idle)
+{
+    char *node = start_idle();
+    lock(&a, ZKL_FOREVER);
+    orphan_delete(s, g_strdup("/root/l/b"));
+    ANSWER(STORE_DELETE, "/root/l/b", .rc = STORE_NOAUTH);
+    hand_pass(s, 0);
+    CHECK_INT(s->id, FAKE_SESSION_ID);
+    unlock(&a);
+    hand_pass(s, 0);
+    CHECK_INT(s->id, 0);
+    g_free(node);
+    stop();
 }
 
 TEST_CASE(least_lately_used_goes)
