@@ -99,7 +99,8 @@ struct zkl_session {
     bool closed;              /* no callback can be made any more */
     unsigned stores;          /* how many were opened, and have not told that they are closed */
     struct timer open_timer;  /* to try again */
-    struct timer purge_timer; /* to end a session for a node that cannot be deleted */
+    struct timer purge_timer; /* to end a session for a node that cannot be deleted; or, once it is
+                                 closed, even if a callback hangs */
 
     /* proofs */
     struct proofs proofs;

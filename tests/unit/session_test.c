@@ -421,6 +421,31 @@ TEST_CASE(when_the_connection_is_lost)
     hand_close(s);
 }
 
+static void hang_at_close(zkl_session *s, zkl_session_event event, int64_t id, void *data)
+{
+    int64_t *ids = data;
+
+    (void)id;
+    if (event != ZKL_SESSION_CLOSED)
+        return;
+    hand_pass(s, 9999);
+    ids[0] = s->id;
+    hand_pass(s, 1);
+    ids[1] = s->id;
+}
+
+/* Others wait no longer for its nodes than if we had died. */
+TEST_CASE(closed_while_a_callback_hangs)
+{
+    zkl_session *s = hand_session();
+    int64_t ids[2] = {0, 0};
+
+    CHECK_INT(zkl_session_on_change(s, hang_at_close, ids), 0);
+    hand_close(s);
+    CHECK_INT(ids[0], FAKE_SESSION_ID);
+    CHECK_INT(ids[1], 0);
+}
+
 /* The next session begins at it, too, whatever ended the one before. */
 TEST_CASE(for_the_next_session)
 {
