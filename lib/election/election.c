@@ -397,6 +397,7 @@ struct election_candidacy {
     zkl_election_fn fn;
     void *data;
     struct contender *contender; /* QUEUED */
+    struct contender *holder;    /* it holds .grant's tenure; NULL: none, or its end was told */
     zkl_grant *grant;            /* CHECKING to STOPPING: a reference */
     struct stats_waits waits;    /* of the last attempt to enter */
     int64_t entered;             /* CLOCK_BOOTTIME, ns: when that attempt began */
@@ -464,8 +465,12 @@ static void candidacy_push(struct election_candidacy *c, zkl_election_event even
 
 static void candidacy_on_news(void *context, enum contender_news news)
 {
-    if (news == CONTENDER_ASKED)
-        driver_hear(&((struct election_candidacy *)context)->driver, CANDIDACY_EV_REVOKED);
+    struct election_candidacy *c = context;
+
+    if (news == CONTENDER_ENDED)
+        c->holder = NULL;
+    else if (news == CONTENDER_ASKED)
+        driver_hear(&c->driver, CANDIDACY_EV_REVOKED);
 }
 
 static void candidacy_on_decided(void *context, struct tenure *tenure, const zkl_error *error)
@@ -478,7 +483,8 @@ static void candidacy_on_decided(void *context, struct tenure *tenure, const zkl
     stats_waits_remove(c->election->session, &c->waits);
     if (grant) {
         c->grant = grant;
-        contender_set_news(contender_of(tenure), candidacy_on_news);
+        c->holder = contender_of(tenure);
+        contender_set_news(c->holder, candidacy_on_news);
     } else {
         c->failure = *error;
     }
@@ -528,8 +534,13 @@ static void candidacy_contend(struct election_candidacy *c)
     contender_enter(&c->contender, c->election->session, &spec, candidacy_on_decided, c);
 }
 
+/* Forgets the term. If a transaction gives the grant back, the contender holds until that is
+ * applied: so it may outlast the candidacy. */
 static void candidacy_forget(struct election_candidacy *c)
 {
+    if (c->holder)
+        contender_forget(c->holder);
+    c->holder = NULL;
     if (c->election->grant == c->grant)
         election_set_grant(c->election, NULL);
     grant_unref(c->grant);

@@ -358,7 +358,7 @@ TEST_CASE(started_after_a_loss)
     election_end(&st);
 }
 
-static void keep_proclaimed(const zkl_error *err, void *code)
+static void keep_applied(const zkl_error *err, void *code)
 {
     atomic_store((_Atomic(int) *)code, err ? err->code : 0);
 }
@@ -371,14 +371,56 @@ TEST_CASE(proclaimed_behind_the_token)
     election_begin_started(&st, NULL);
     election_win(&st, 5);
     TOLD(&st, "leading");
-    REQUIRE(zkl_election_proclaim_async(st.election, "data", 4, ZKL_FOREVER, keep_proclaimed,
-                                        &code) == 0);
+    REQUIRE(zkl_election_proclaim_async(st.election, "data", 4, ZKL_FOREVER, keep_applied, &code) ==
+            0);
     char *written = fake_changed_data(st.node);
     CHECK(written && g_str_has_suffix(written, "5\ndata"));
     g_free(written);
     ANSWER(STORE_MULTI, st.node, .rc = STORE_OK);
     election_flush(&st);
     CHECK_INT(atomic_load(&code), 0);
+    election_end(&st);
+}
+
+/* ---- given back by a transaction ---- */
+
+/* The leader gives its term back, and the transaction is under way. */
+static void leave_by_transaction(struct election_story *s, _Atomic(int) *code)
+{
+    _Atomic(zkl_grant *) grant = NULL;
+
+    REQUIRE(zkl_election_campaign_async(s->election, ZKL_FOREVER, keep_grant, &grant, NULL) == 0);
+    election_flush(s);
+    zkl_grant *g = atomic_load(&grant);
+    REQUIRE(g != NULL);
+    REQUIRE(zkl_grant_multi_async(g, NULL, 0, ZKL_MULTI_RELEASE, ZKL_FOREVER, keep_applied, code) ==
+            0);
+    zkl_grant_release(g);
+}
+
+/* Asked to give way when the election is over and freed, but its node stands until the answer. */
+TEST_CASE(asked_after_a_transaction_gave_it_back)
+{
+    zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
+    _Atomic(int) code = 1;
+
+    o.once = 1;
+    election_begin_started(&st, &o);
+    election_win(&st, 5);
+    TOLD(&st, "leading");
+    election_set_own_watch(&st);
+    leave_by_transaction(&st, &code);
+    TOLD(&st, "leading resigned stopped");
+    election_flush(&st);
+    zkl_election_free(st.election);
+    st.election = NULL;
+    fake_fire(st.node, STORE_FIRED_CHANGED);
+    ANSWER(STORE_GET, st.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID, .version = 1,
+           .data = "__REVOKE__", .length = 10);
+    ANSWER(STORE_MULTI, st.node, .rc = STORE_OK);
+    election_flush(&st);
+    CHECK_INT(atomic_load(&code), 0);
+    TOLD(&st, "leading resigned stopped");
     election_end(&st);
 }
 

@@ -256,6 +256,29 @@ TEST_CASE(rival_of_a_turn)
     stop();
 }
 
+/* The session has no room for the next node: the attempt fails before the old tenure is let go. */
+TEST_CASE(no_room_behind_a_turn)
+{
+    start();
+    const int refs = s->refs;
+    open_mutex();
+    char *node = make_idle();
+    lock(&a, ZKL_FOREVER);
+    fake_fire("/root/l", STORE_FIRED_CHILDREN);
+    lock(&b, ZKL_FOREVER);
+    s->owned_bytes += 1024 * 1024;
+    unlock(&a);
+    s->owned_bytes -= 1024 * 1024;
+    CHECK_INT(b.error.code, ZKL_ELIMIT);
+    CHECK(!fake_is_asked(STORE_CREATE, "/root/l/"));
+    check_deleted(node);
+    zkl_op_free(g_steal_pointer(&a.op));
+    zkl_op_free(g_steal_pointer(&b.op));
+    zkl_mutex_free(g_steal_pointer(&m));
+    CHECK_INT(s->refs, refs); /* no tenure has one */
+    stop();
+}
+
 /* The list left a watch in vain: nobody is to hear of the 99 others. */
 TEST_CASE(others_when_it_enters)
 {
