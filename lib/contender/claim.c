@@ -35,7 +35,7 @@ static void claim_on_decided(void *context, struct tenure *tenure, const zkl_err
     struct claim *c = context;
 
     c->contender = NULL;
-    /* a claim may enter its next contender before it lets go of what it holds */
+    /* A claim may enter its next contender before it lets go of what it holds. */
     if (tenure) {
         c->tenure = tenure;
         c->holder = contender_of(tenure);

@@ -301,7 +301,7 @@ static void request_on_reply(void *context, const struct store_reply *reply)
     struct request *r = context;
     zkl_session *s = r->session;
     struct store_reply told = *reply;
-    /* a close ends a transaction before its answer, and then its changes are gone */
+    /* A close ends a transaction before its answer, and then its changes are gone. */
     const bool taken_away = r->what.count > 0 && s->closing;
 
     PROBE(5, request_answered, r->what.path, s->id, (int)r->what.kind, (const void *)r,
