@@ -996,10 +996,8 @@ void contender_node_gone(struct contender *c)
 
 void contender_set_idle(struct contender *c, bool idle)
 {
-    const bool becomes_idle = idle && !c->idle;
-
     c->idle = idle;
-    if (becomes_idle) /* it kept the session from being ended */
+    if (idle) /* it keeps the session from being ended no more */
         incarnation_purge(contender_session(c));
 }
 

@@ -96,11 +96,11 @@ struct zkl_session {
         unsigned facts; /* enum outage_fact of incarnation.c: what was said already */
     } outage;
     bool closing;
-    bool closed;              /* no callback can be made any more */
-    unsigned stores;          /* how many were opened, and have not told that they are closed */
-    struct timer open_timer;  /* to try again */
-    struct timer purge_timer; /* to end a session for a node that cannot be deleted; or, once it is
-                                 closed, even if a callback hangs */
+    bool closed;             /* no callback can be made any more */
+    unsigned stores;         /* how many were opened, and have not told that they are closed */
+    struct timer open_timer; /* to try again */
+    struct timer end_timer;  /* to end the ZooKeeper session: for a node that cannot be deleted, or
+                                in a close during which a callback hangs */
 
     /* proofs */
     struct proofs proofs;

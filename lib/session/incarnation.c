@@ -190,7 +190,7 @@ void incarnation_close(zkl_session *s)
     if (s->closing)
         outage_stop(s);
     timers_cancel(&s->open_timer);
-    timers_cancel(&s->purge_timer);
+    timers_cancel(&s->end_timer);
     timers_cancel(&s->proof_timer);
     timers_cancel(&s->deadline_timer);
     request_drop_all(s);
@@ -271,7 +271,7 @@ static void on_purge(void *data)
 void incarnation_purge(zkl_session *s)
 {
     if (must_purge(s))
-        timers_arm(s->timers, &s->purge_timer, clock_now().boot, on_purge, s);
+        timers_arm(s->timers, &s->end_timer, clock_now().boot, on_purge, s);
 }
 
 void incarnation_want_end(zkl_session *s, bool wanted)

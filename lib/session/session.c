@@ -464,7 +464,7 @@ void zkl_session_close(zkl_session *s)
     pthread_cond_broadcast(&s->changed);
     participants_tell(s, NEWS_CLOSED);
     session_tell(s, ZKL_SESSION_CLOSED, s->id);
-    timers_arm(s->timers, &s->purge_timer, clock_now().boot + s->proofs.timeout, close_in_time, s);
+    timers_arm(s->timers, &s->end_timer, clock_now().boot + s->proofs.timeout, close_in_time, s);
     session_unlock(s);
     if (!callbacks_inside()) {
         session_finish(s);

@@ -219,7 +219,7 @@ static void purge(struct actor *a)
 {
     int64_t id = a->session->id;
 
-    need(fire(&a->session->purge_timer), "its session is not to go");
+    need(fire(&a->session->end_timer), "its session is not to go");
     if (a->session->id == id)
         incarnation_replace(a->session, LOSS_REPLACED);
 }

@@ -9,15 +9,6 @@ faults() { # ROOT
     log=$(python3 -B "$top_srcdir/build-aux/dev.d/docs.py" "$1" "$scratch/html" 2>&1) || echo "$log"
 }
 
-# What is wrong with a copy of the pages that a command has spoiled.
-faults_with() { # COMMAND
-    mkdir "$scratch/copy"
-    (cd "$top_srcdir" && cp -r --parents ./*.md LICENSE docs include man bench/*.md bench/results tests/*.md tests/*/*.md "$scratch/copy")
-    chmod -R u+w "$scratch/copy"
-    (cd "$scratch/copy" && "$1")
-    faults "$scratch/copy"
-}
-
 for tool in python3 mandoc cmark-gfm; do
     command -v "$tool" >/dev/null || {
         missing "$tool"
@@ -54,12 +45,14 @@ differing_slots() { # PAGE
 expect_none "a path has one slot, in C and in the shell" "$(differing_slots "$top_srcdir/docs/guide/scale.md")"
 sed 's/04c11db7/04c11db5/' "$top_srcdir/docs/guide/scale.md" >"$scratch/other.md"
 expect_some "sees another slot" "$(differing_slots "$scratch/other.md")"
-spoil() {
-    sed -i '1a [gone](nowhere.md) [gone](moving.md#no-such)' docs/guide/stuck.md
-    sed -i 's,Xr zkl_stats 3,Xr zkl_gone 3,' man/zkl-probes.7
-    echo '# Lost' >docs/lost.md
-}
-seen=$(faults_with spoil)
+# All that is wrong with a copy of the pages.
+mkdir "$scratch/copy"
+(cd "$top_srcdir" && cp -r --parents ./*.md LICENSE docs include man bench/*.md bench/results tests/*.md tests/*/*.md "$scratch/copy")
+chmod -R u+w "$scratch/copy"
+sed -i '1a [gone](nowhere.md) [gone](moving.md#no-such)' "$scratch/copy/docs/guide/stuck.md"
+sed -i 's,Xr zkl_stats 3,Xr zkl_gone 3,' "$scratch/copy/man/zkl-probes.7"
+echo '# Lost' >"$scratch/copy/docs/lost.md"
+seen=$(faults "$scratch/copy")
 expect_some "sees a dead link" "$(grep -F 'dead link: nowhere.md' <<<"$seen")"
 expect_some "sees a heading that is not there" "$(grep -F '#no-such' <<<"$seen")"
 expect_some "sees a manual page that is not there" "$(grep -F 'zkl_gone(3)' <<<"$seen")"

@@ -43,8 +43,8 @@ struct swept {
 void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions);
 void sweep_free(struct sweep *s);
 
-/* Takes processes, a GArray of struct process: neither they nor what is below them are members, as
- * those that sweep_init() has found. They replace the ones of an earlier call. */
+/* Takes processes, a GArray of struct process. They, the children that sweep_init() has found, and
+ * what is below any of these are no members. They replace the processes of an earlier call. */
 void sweep_spare(struct sweep *s, GArray *processes);
 
 /* Looks at a part of the tree, so that the tree is known before its end. Returns true when all was
