@@ -17,12 +17,12 @@ namespace zkl
 {
 
 /* Runs a task: now, later or on another thread. It must run each task once, and should run them one
- * after the other in the order in which it got them; otherwise callbacks overtake each other. It is
- * called where callbacks would run without it, and must not block for long. */
+ * after the other, in the order in which it got them. It is called where callbacks would run
+ * without it, and must not block for long. */
 using executor = std::function<void(std::function<void()>)>;
 
-/* Gets what a callback threw, on the thread on which it was thrown. What the hook itself throws
- * ends the process by std::terminate(). */
+/* Gets what a callback or the executor threw, on the thread on which it was thrown. What the hook
+ * itself throws ends the process by std::terminate(). */
 using exception_hook = std::function<void(std::exception_ptr)>;
 
 namespace detail

@@ -28,7 +28,7 @@ struct election_options {
     bool yield = false;
 };
 
-/* The first candidate, which leads or is about to lead. */
+/* As zkl_election_leader() gives it. */
 struct leader {
     std::uint64_t token;
     std::string id;
@@ -39,9 +39,7 @@ struct election_event {
     zkl_election_event kind;
     std::shared_ptr<const grant> term; /* from LEADING to LOST or RESIGNED the grant of the term,
                                           or an empty one if LEADING came too late; otherwise NULL.
-                                          Look at it before each action of a leader. A copy may be
-                                          kept: the last one that is destroyed ends the term, but
-                                          the election itself has one until the term has ended */
+                                          A copy may be kept, and its end does not end the term */
     std::error_code reason;            /* of FAILED and STOPPED */
 };
 
@@ -119,12 +117,10 @@ inline zkl_election_options to_c(const election_options &o) noexcept
 
 } // namespace detail
 
-/* A candidate; or, if its id is std::nullopt, a handle that only looks. zkl/election.h describes
- * the functions. */
+/* A candidate; with std::nullopt as its id, none. zkl/election.h describes the functions. */
 class election
 {
   public:
-    /* Sends nothing to the server. */
     election(const session &s, const std::string &path, const std::optional<std::string> &id,
              const election_options &options = {})
         : where_(s.environment())
@@ -140,15 +136,13 @@ class election
     election(const election &) = delete;
     election &operator=(const election &) = delete;
 
-    /* Resigns, without waiting. A started election still delivers its events, up to STOPPED. Grants
-     * of campaigns can be read until they are released, but their term has ended. */
+    /* Resigns. A started election still delivers its events, up to STOPPED. */
     ~election()
     {
         zkl_election_resign(who_->handle);
     }
 
-    /* Returns the grant when this candidate leads. Its destructor ends the term. Throws errc::busy
-     * while the election is started. */
+    /* Throws errc::busy while the election is started, even if it leads. */
     grant campaign()
     {
         return detail::acquire(where_, [&](auto *g) { return get(ZKL_FOREVER, g); });
@@ -159,8 +153,7 @@ class election
         return detail::acquire(where_, ec, [&](auto *g) { return get(ZKL_FOREVER, g); });
     }
 
-    /* An empty grant if another candidate leads, now or within limit; or if this one campaigns
-     * already, or is started. */
+    /* An empty grant stands for errc::busy or errc::timed_out. */
     grant try_campaign()
     {
         return detail::try_acquire(where_, [&](auto *g) { return get(0, g); });
@@ -183,9 +176,8 @@ class election
         });
     }
 
-    /* Campaigns, leads and campaigns again. Calls fn with each event on the executor, in order: see
-     * zkl_election_start(). With an executor the node of a deposed leader may be deleted before fn
-     * is called. Throws errc::busy until a former start has delivered STOPPED. */
+    /* Calls fn with each event on the executor. With an executor the node of a deposed leader may
+     * be deleted before fn is called. */
     void start(election_function fn)
     {
         auto c = std::make_unique<detail::candidacy>(detail::candidacy{
@@ -202,20 +194,17 @@ class election
         detail::fail(code);
     }
 
-    /* Ends the term, the campaign, or what start() began. Throws errc::not_owner if there is
-     * nothing to end. */
     void resign()
     {
         detail::check(zkl_election_resign(who_->handle));
     }
 
-    /* Ends the term of a started election, which campaigns again, or with once stops. */
     void yield()
     {
         detail::check(zkl_election_yield(who_->handle));
     }
 
-    /* Asks the servers; std::nullopt: nobody leads. */
+    /* std::nullopt: nobody leads. */
     std::optional<leader> get_leader() const
     {
         std::vector<char> id(4096);

@@ -123,15 +123,15 @@ ZKL_API inline const std::error_category &error_category() noexcept
     return category;
 }
 
-/* Makes a std::error_code of a code. ec == std::errc::timed_out and the like work, too, for the
- * codes that detail::condition() has. */
+/* Makes a std::error_code of a code. It compares equal to the std::errc that detail::condition()
+ * has for it. */
 inline std::error_code make_error_code(errc code) noexcept
 {
     return {static_cast<int>(code), error_category()};
 }
 
-/* What a function throws that fails: code() is one of errc, what() a sentence with the path, and
- * path() the path, host or option concerned, or "". */
+/* What a function throws that fails. code() is one of errc. path() is the path, host or option
+ * concerned, or "". what() is a sentence, with path() if there is one. */
 class ZKL_API error : public std::system_error
 {
   public:

@@ -64,10 +64,10 @@ inline void on_grant_end(const zkl_grant *, zkl_state state, void *data) noexcep
 
 } // namespace detail
 
-/* A grant that somebody else owns: the lent one of a mutex or read-write lock, valid until the
- * owner's last unlock, or the end of that thread or of the lock; that of the function of a
- * once::call(); or the one inside a zkl::grant. A copy refers to the same grant. One that is made
- * without a grant has the token 0, and is lost. What can fail throws zkl::error. */
+/* A grant that somebody else owns: the lent one of a mutex or read-write lock; that of the function
+ * of a once::call(); or the one inside a zkl::grant. zkl/grant.h says how long a lent one is valid,
+ * and describes the functions. A copy refers to the same grant. One that is made without a grant
+ * has the token 0, and is lost. */
 class grant_view
 {
   public:
@@ -78,8 +78,6 @@ class grant_view
     {
     }
 
-    /* The fencing token, and the turn, which tells grants of one token apart. Send them with every
-     * write. */
     std::uint64_t token() const noexcept
     {
         return zkl_grant_token(handle_);
@@ -90,8 +88,6 @@ class grant_view
         return zkl_grant_turn(handle_);
     }
 
-    /* Token and turn as 32 hexadecimal digits, which sort as the pairs do. A multilock's are of its
-     * first path; parts() has the tokens of all. */
     std::string fence() const
     {
         char text[ZKL_FENCE_SIZE];
@@ -100,8 +96,7 @@ class grant_view
         return text;
     }
 
-    /* A multilock has a part for each path, a semaphore one for each permit that has a node or
-     * number of its own; any other grant has one. Empty without a grant. */
+    /* Empty without a grant. */
     std::vector<grant_part> parts() const
     {
         std::vector<grant_part> all;
@@ -112,32 +107,28 @@ class grant_view
         return all;
     }
 
-    /* The state now: it is true even if no thread of the library runs. */
     grant_state state() const noexcept
     {
         return static_cast<grant_state>(zkl_grant_state(handle_));
     }
 
-    /* Why it was lost; ZKL_LOSS_NONE if it was not. zkl_strloss() gives the text. */
+    /* zkl_strloss() gives the text. */
     zkl_loss loss() const noexcept
     {
         return zkl_grant_loss(handle_);
     }
 
-    /* Whether the lock is owned now: held or suspect. */
+    /* Whether the state is held or suspect. */
     bool owned() const noexcept
     {
         return state() == grant_state::held || state() == grant_state::suspect;
     }
 
-    /* For how long no other client can acquire the lock, from a moment inside the call on. */
     std::chrono::milliseconds remaining() const noexcept
     {
         return std::chrono::milliseconds(zkl_grant_remaining_ms(handle_));
     }
 
-    /* The end of that time, on two clocks of this machine. Throws errc::lost or errc::not_owner
-     * when the grant has ended. */
     zkl_deadline deadline() const
     {
         zkl_deadline at;
@@ -160,9 +151,8 @@ class grant_view
         return path ? path : "";
     }
 
-    /* Registers fn, which is called on the executor: at every later change of state, and at once if
-     * the state is not held; the last call is for lost or released. It may come late, and after
-     * this object has gone: fn must not refer to what may have gone by then. */
+    /* Registers fn, which is called on the executor, as zkl_grant_on_change() says. A call may come
+     * after this object has gone: fn must not refer to what may have gone then. */
     void on_change(std::function<void(grant_state)> fn) const
     {
         auto call = std::make_unique<detail::change_callback>(where_, std::move(fn));
@@ -171,7 +161,7 @@ class grant_view
         call.release();
     }
 
-    /* The same, called for a loss only. */
+    /* The same, for a loss only. */
     void on_lost(std::function<void()> fn) const
     {
         on_change([fn = std::move(fn)](grant_state now) {
@@ -180,8 +170,7 @@ class grant_view
         });
     }
 
-    /* Registers fn, which is called on the executor at most once: when another contender waits, or
-     * when somebody asks the holder to give way. */
+    /* The same, as zkl_grant_on_wanted() and zkl_grant_on_revoke(). */
     void on_wanted(std::function<void()> fn) const
     {
         register_call(zkl_grant_on_wanted, std::move(fn));
@@ -232,9 +221,8 @@ class grant_view
 };
 
 /* A grant that this object owns: of a semaphore, a multilock, a campaign, a term, a shard, a
- * membership or an asynchronous acquisition. The destructor releases it, from any thread, without
- * waiting for the server; a member stays. It may be moved, and may outlive the lock and the
- * session. */
+ * membership or an asynchronous acquisition. The destructor releases it, as zkl_grant_release()
+ * does. It may be moved, and may outlive the lock and the session. */
 class grant : public grant_view
 {
   public:

@@ -66,13 +66,11 @@ inline void on_member(zkl_member *, zkl_member_event kind, const zkl_member_news
 
 } // namespace detail
 
-/* A member, which joins again after each end of the ZooKeeper session. zkl/member.h describes the
- * functions. The destructor leaves, without waiting for the server; events still come, up to
- * ZKL_MEMBER_LEFT. */
+/* A member of a group. zkl/member.h describes the functions. The destructor leaves; events still
+ * come, up to ZKL_MEMBER_LEFT. */
 class member
 {
   public:
-    /* Never waits. */
     member(const session &s, const std::string &path, const std::string &id,
            std::string_view data = {}, const member_options &options = {})
         : where_(s.environment())
@@ -94,7 +92,6 @@ class member
         handle_.reset(made);
     }
 
-    /* Waits until it has joined; throws errc::busy if another session has the id until then. */
     template <class Rep, class Period> void wait(const std::chrono::duration<Rep, Period> &limit)
     {
         detail::check(zkl_member_wait(handle_.get(), detail::milliseconds(limit)));
@@ -107,14 +104,11 @@ class member
                                         data.size(), detail::milliseconds(limit)));
     }
 
-    /* Leaves, and waits until the node is deleted. */
     template <class Rep, class Period> void leave(const std::chrono::duration<Rep, Period> &limit)
     {
         detail::check(zkl_member_leave(handle_.get(), detail::milliseconds(limit)));
     }
 
-    /* The grant of the membership as it is now; throws errc::lost if it is none, and
-     * errc::unreachable if it is not proved yet. The member stays when the grant is released. */
     zkl::grant grant() const
     {
         zkl_grant *made = nullptr;
@@ -161,7 +155,7 @@ class members : public snapshot<member_info, zkl_members>
     }
 
     /* For each shard below count the member that should do its work, which is one of these; NULL:
-     * no member takes it. An owner must also hold a lock: see zkl_shards_plan(). */
+     * no member takes it. See zkl_shards_plan(). */
     std::vector<const member_info *> plan(std::size_t count) const
     {
         std::vector<const zkl_member_info *> owners(count);
@@ -181,7 +175,7 @@ class members : public snapshot<member_info, zkl_members>
 struct members_event {
     zkl_members_event kind;
     std::optional<member_info> member; /* of JOINED, LEFT and CHANGED */
-    std::vector<member_info> all;      /* of ALL; read_members() gives what has a plan */
+    std::vector<member_info> all;      /* of ALL. read_members() gives what has a plan() */
 };
 
 namespace detail
@@ -201,7 +195,7 @@ inline void on_members(zkl_members_event kind, const zkl_member_info *member,
 
 } // namespace detail
 
-/* The present members. Without a limit it waits for one session timeout. */
+/* See zkl_members_read(). */
 template <class Rep = std::int64_t, class Period = std::milli>
 members read_members(const session &s, const std::string &path,
                      zkl_member_layout layout = ZKL_MEMBER_GROUP,
@@ -214,8 +208,7 @@ members read_members(const session &s, const std::string &path,
     return members(made);
 }
 
-/* Calls fn on the executor for each member that is there, joins, leaves or changes, and with all of
- * them after that. */
+/* Calls fn on the executor: see zkl_members_watch(). */
 inline watch watch_members(const session &s, const std::string &path,
                            std::function<void(const members_event &event)> fn,
                            zkl_member_layout layout = ZKL_MEMBER_GROUP)

@@ -46,14 +46,11 @@ inline zkl_mutex_options to_c(const multilock_options &o) noexcept
 
 } // namespace detail
 
-/* A lock at several paths, all or none. It belongs to no thread: its one grant may be moved to any
- * thread, and its destructor releases all paths. zkl/multilock.h describes the functions, and why
- * there is no deadlock: prefer it to std::scoped_lock with several zkl::mutex. The grant's token()
- * and fence() are of the first path alone; parts() has the token of each. */
+/* A lock at several paths, all or none. zkl/multilock.h describes the functions, and why there is
+ * no deadlock: prefer it to std::scoped_lock with several zkl::mutex. */
 class multilock
 {
   public:
-    /* Sends nothing to the server. */
     multilock(const session &s, const std::vector<std::string> &paths,
               const multilock_options &options = {})
     {
@@ -66,7 +63,6 @@ class multilock
         detail::check(make(s, paths, options), ec);
     }
 
-    /* Waits without limit. */
     grant acquire()
     {
         return detail::acquire(where_, [&](auto *g) { return get(ZKL_FOREVER, g); });
@@ -77,8 +73,7 @@ class multilock
         return detail::acquire(where_, ec, [&](auto *g) { return get(ZKL_FOREVER, g); });
     }
 
-    /* An empty grant if another contender is first at a path, now or within limit. Every other
-     * failure throws. The one with ec sets it for every reason. */
+    /* An empty grant stands for errc::busy or errc::timed_out, which the form with ec sets. */
     grant try_acquire()
     {
         return detail::try_acquire(where_, [&](auto *g) { return get(0, g); });

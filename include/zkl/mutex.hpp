@@ -16,9 +16,9 @@
 namespace zkl
 {
 
-/* Mirrors zkl_mutex_options. */
+/* Mirrors zkl_mutex_options. An empty name is NULL there. */
 struct mutex_options {
-    std::string name; /* "": host, process id and thread */
+    std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
     std::function<std::uint64_t()> key; /* empty: the calling thread is the owner. If it throws, the
                                            process ends by std::terminate() */
@@ -61,14 +61,12 @@ inline zkl_mutex_options to_c(const mutex_options &o, const key_function *key) n
 
 } // namespace detail
 
-/* A reentrant, fair, fenced mutex: a TimedLockable, for std::unique_lock, std::lock_guard and
- * std::scoped_lock. It belongs to the thread that locked it, so unlock it there; a std::unique_lock
- * must not be moved to another thread. It may be locked again by its owner. zkl/mutex.h describes
- * the functions; a limit that is negative counts as 0. */
+/* A mutex: a TimedLockable, for std::unique_lock, std::lock_guard and std::scoped_lock. It belongs
+ * to the thread that locked it: a std::unique_lock must not be moved to another thread. zkl/mutex.h
+ * describes the functions. */
 class mutex
 {
   public:
-    /* Sends nothing to the server. Throws errc::invalid_argument for an invalid path. */
     mutex(const session &s, const std::string &path, const mutex_options &options = {})
     {
         detail::check(make(s, path, options));
@@ -83,14 +81,9 @@ class mutex
     mutex(const mutex &) = delete;
     mutex &operator=(const mutex &) = delete;
 
-    /* Releases what is still held or retained, without waiting for the server; calls in other
-     * threads that wait fail with errc::closed. No call may begin afterwards, so a
-     * std::unique_lock must have ended. */
+    /* As zkl_mutex_free(). No call may begin afterwards, so a std::unique_lock must have ended. */
     ~mutex() = default;
 
-    /* Waits without limit. Throws if the lock cannot be acquired at all, for example
-     * errc::no_permission, and errc::lost if this thread has still to unlock a grant that was
-     * lost. */
     void lock()
     {
         detail::check(acquire(ZKL_FOREVER));
@@ -101,9 +94,7 @@ class mutex
         detail::check(acquire(ZKL_FOREVER), ec);
     }
 
-    /* Return false if another contender holds the lock or is first, or was so all the time. Throw
-     * for every other reason, for example errc::unreachable. Those with ec set it for every
-     * reason. */
+    /* False stands for errc::busy or errc::timed_out, which the forms with ec set. */
     bool try_lock()
     {
         return detail::locked(acquire(0));
@@ -134,7 +125,7 @@ class mutex
 
     /* Throws errc::not_owner if this thread does not hold the lock: in the destructor of a
      * std::unique_lock this ends the process. That the grant had been lost is no failure. The form
-     * with ec reports that, too. Never waits for the server. */
+     * with ec reports that, too. */
     void unlock()
     {
         detail::unlocked(zkl_mutex_unlock(handle_.get()));
@@ -159,21 +150,17 @@ class mutex
         return {g, where_};
     }
 
-    /* How many levels this thread has still to unlock. */
     int depth() const
     {
         return detail::check(zkl_mutex_depth(handle_.get()));
     }
 
-    /* Releases a lock that the handle retains and nobody uses. */
     void yield()
     {
         detail::check(zkl_mutex_yield(handle_.get()));
     }
 
-    /* Acquires the lock without blocking, within limit, for no thread: the grant may be moved to
-     * any thread, is not reentrant, and is released by its destructor. Without fn,
-     * operation::wait() waits for the grant. */
+    /* Without fn, operation::wait() gives the grant. */
     template <class Rep, class Period>
     operation lock_async(const std::chrono::duration<Rep, Period> &limit, acquired_function fn = {})
     {

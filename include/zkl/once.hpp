@@ -19,13 +19,13 @@
 namespace zkl
 {
 
-/* Mirrors zkl_once_options. */
+/* Mirrors zkl_once_options. An empty string is NULL there. */
 struct once_options {
     std::string name;
     std::chrono::milliseconds period{0};
     std::chrono::milliseconds slack{0};
-    std::string calendar; /* empty: none */
-    std::string zone;     /* empty: UTC */
+    std::string calendar;
+    std::string zone;
     std::chrono::milliseconds late{0};
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
 };
@@ -121,12 +121,11 @@ template <class Fn> struct once_work {
 
 } // namespace detail
 
-/* Work that all processes together do once, in each period, or for each instant. zkl/once.h
- * describes the functions. Any number of threads may use it at the same time. */
+/* Work that all processes together do once, once in each period, or once for each instant.
+ * zkl/once.h describes the functions. */
 class once
 {
   public:
-    /* Sends nothing to the server. */
     once(const session &s, const std::string &path, const once_options &options = {})
     {
         detail::check(make(s, path, options));
@@ -138,10 +137,9 @@ class once
         detail::check(make(s, path, options), ec);
     }
 
-    /* Calls fn(grant_view) on this thread if the work is due and nobody else does it; if somebody
-     * does, waits, within limit. The std::string that fn returns, if any, is recorded as the
-     * result. If fn throws, nothing is recorded, and so does this. Returns the run that was
-     * recorded last; none: it was reset since. */
+    /* Calls fn(grant_view) as zkl_once_call() does. The std::string that fn returns, if any, is the
+     * result. What fn throws is thrown, and nothing is recorded. Returns the run that was recorded
+     * last; none: it was reset since. */
     template <class Rep, class Period, class Fn>
     std::optional<once_run> call(const std::chrono::duration<Rep, Period> &limit, Fn &&fn)
     {
@@ -168,7 +166,6 @@ class once
         return detail::run_of(run);
     }
 
-    /* Deletes the record, as if the work had never been run. */
     void reset()
     {
         detail::check(zkl_once_reset(handle_.get(), ZKL_FOREVER));

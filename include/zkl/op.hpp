@@ -48,13 +48,12 @@ grant acquire(shared_environment where, std::error_code &ec, Acquire acquire_it)
 
 } // namespace detail
 
-/* Called on the executor exactly once. On success ec is 0 and the callee has the grant: if it does
- * not keep it, the grant is released. An empty function: operation::wait() gives the result; but a
- * campaign needs a function. */
+/* Called on the executor once. On success ec is 0, and g is released unless the callee moves it
+ * away. With an empty function operation::wait() gives the result; but a campaign needs a function.
+ */
 using acquired_function = std::function<void(std::error_code ec, grant g)>;
 
-/* An asynchronous acquisition. The destructor does not end it, unless it was begun without a
- * function and wait() has not given its result. */
+/* An asynchronous acquisition. The destructor calls zkl_op_free(). */
 class operation
 {
   public:
@@ -65,8 +64,7 @@ class operation
     {
     }
 
-    /* Waits for an acquisition that was begun without a function: see zkl_op_wait(). Throws
-     * errc::canceled after cancel(), which another thread may call. */
+    /* See zkl_op_wait(). */
     grant wait()
     {
         return detail::acquire(where_, [this](auto *g) { return zkl_op_wait(handle_.get(), g); });
@@ -88,8 +86,7 @@ class operation
     }
 #endif
 
-    /* If the completion has not begun, it gets errc::canceled: see zkl_op_cancel(). A completion
-     * that was given to the executor has begun. */
+    /* See zkl_op_cancel(). A completion that was given to the executor has begun. */
     void cancel() noexcept
     {
         zkl_op_cancel(handle_.get());

@@ -71,7 +71,7 @@ inline void on_queue(void *data) noexcept
 
 } // namespace detail
 
-/* zkl/queue.h describes the functions. Without a limit they wait for one session timeout. */
+/* zkl/queue.h describes the functions. */
 template <class Rep = std::int64_t, class Period = std::milli>
 queue read_queue(const session &s, const std::string &path, const queue_options &options = {},
                  const std::chrono::duration<Rep, Period> &limit = {})
@@ -84,8 +84,7 @@ queue read_queue(const session &s, const std::string &path, const queue_options 
     return queue(made);
 }
 
-/* Asks the contender with that node to give way, or with "" all that hold. Returns those that were
- * asked. */
+/* See zkl_queue_revoke(); node "" is NULL there. Returns those that were asked. */
 template <class Rep = std::int64_t, class Period = std::milli>
 queue revoke(const session &s, const std::string &path, const std::string &node = {},
              const std::chrono::duration<Rep, Period> &limit = {})
@@ -97,7 +96,7 @@ queue revoke(const session &s, const std::string &path, const std::string &node 
     return queue(asked);
 }
 
-/* Removes by force the node of a contender that is known to be dead. */
+/* See zkl_queue_break(). */
 template <class Rep = std::int64_t, class Period = std::milli>
 void break_contender(const session &s, const std::string &path, const contender &c,
                      const std::chrono::duration<Rep, Period> &limit = {})
@@ -106,7 +105,7 @@ void break_contender(const session &s, const std::string &path, const contender 
                                   detail::milliseconds(limit)));
 }
 
-/* Calls fn on the executor when the queue may have changed. */
+/* Calls fn on the executor: see zkl_queue_watch(). */
 inline watch watch_queue(const session &s, const std::string &path, std::function<void()> fn)
 {
     detail::callback<> call(s.environment(), std::move(fn));

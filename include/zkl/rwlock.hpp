@@ -45,10 +45,9 @@ inline zkl_mutex_options to_c(const rwlock_options &o, const key_function *key) 
 
 } // namespace detail
 
-/* A reentrant, fair, fenced read-write lock, with the functions of std::shared_timed_mutex: for
- * std::unique_lock and std::shared_lock. It belongs to the thread that locked it. What
- * zkl/mutex.hpp says of each function holds here as well, and zkl/rwlock.h says who waits for whom.
- */
+/* A read-write lock with the functions of std::shared_timed_mutex, for std::unique_lock and
+ * std::shared_lock. What zkl/mutex.hpp says of a function is true here, too. zkl/rwlock.h describes
+ * the functions. */
 class rwlock
 {
   public:
@@ -67,7 +66,7 @@ class rwlock
     rwlock &operator=(const rwlock &) = delete;
     ~rwlock() = default;
 
-    /* Locks to write. A thread that holds the lock only to read gets errc::deadlock. */
+    /* To write. */
     void lock()
     {
         detail::check(write(ZKL_FOREVER));
@@ -106,8 +105,7 @@ class rwlock
         return detail::locked(write(detail::milliseconds(limit)));
     }
 
-    /* Undoes one level, like unlock_shared(). A thread that locked to write holds the lock alone
-     * until its last unlock. */
+    /* Undoes one level of either kind, like unlock_shared(). */
     void unlock()
     {
         detail::unlocked(zkl_rwlock_unlock(handle_.get()));
@@ -118,7 +116,7 @@ class rwlock
         detail::check(zkl_rwlock_unlock(handle_.get()), ec);
     }
 
-    /* Locks to read. */
+    /* To read. */
     void lock_shared()
     {
         detail::check(read(ZKL_FOREVER));
@@ -168,7 +166,7 @@ class rwlock
         detail::check(zkl_rwlock_unlock(handle_.get()), ec);
     }
 
-    /* The grant of this thread, which reads or writes: as mutex::grant(). */
+    /* As mutex::grant(). */
     grant_view grant() const
     {
         const zkl_grant *g = nullptr;
@@ -180,13 +178,11 @@ class rwlock
         return {g, where_};
     }
 
-    /* How many levels of both kinds this thread has still to unlock. */
     int depth() const
     {
         return detail::check(zkl_rwlock_depth(handle_.get()));
     }
 
-    /* Locks without blocking, for no thread, like mutex::lock_async(). */
     template <class Rep, class Period>
     operation lock_async(const std::chrono::duration<Rep, Period> &limit, acquired_function fn = {})
     {

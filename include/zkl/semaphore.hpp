@@ -19,7 +19,7 @@ namespace zkl
 struct semaphore_options {
     std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
-    int limit = 0; /* 0: path must have a limit; in Curator's layout it is invalid */
+    int limit = 0;
     bool numbered = false;
     zkl_semaphore_layout layout = ZKL_SEMAPHORE_ZKL;
 };
@@ -49,12 +49,10 @@ inline zkl_semaphore_options to_c(const semaphore_options &o) noexcept
 
 } // namespace detail
 
-/* A fair semaphore. It belongs to no thread: a grant of permits may be moved to any thread, and its
- * destructor releases them. zkl/semaphore.h describes the functions. Grants may outlive it. */
+/* A semaphore. zkl/semaphore.h describes the functions. */
 class semaphore
 {
   public:
-    /* Sends nothing to the server. */
     semaphore(const session &s, const std::string &path, const semaphore_options &options = {})
     {
         detail::check(make(s, path, options));
@@ -66,7 +64,6 @@ class semaphore
         detail::check(make(s, path, options), ec);
     }
 
-    /* Waits without limit for permits, all of them or none. */
     grant acquire(int permits = 1)
     {
         return detail::acquire(where_, [&](auto *g) { return get(permits, ZKL_FOREVER, g); });
@@ -77,8 +74,7 @@ class semaphore
         return detail::acquire(where_, ec, [&](auto *g) { return get(permits, ZKL_FOREVER, g); });
     }
 
-    /* An empty grant if the permits are not free or another contender is first, now or within
-     * limit. Every other failure throws. Those with ec set it for every reason. */
+    /* An empty grant stands for errc::busy or errc::timed_out, which the form with ec sets. */
     grant try_acquire(int permits = 1)
     {
         return detail::try_acquire(where_, [&](auto *g) { return get(permits, 0, g); });

@@ -18,25 +18,23 @@
 namespace zkl
 {
 
-/* Mirrors zkl_session_options, with two more members. */
+/* Mirrors zkl_session_options, with two more members. An empty string is NULL there. */
 struct session_options {
-    std::chrono::milliseconds session_timeout{0}; /* 0: 10 s */
-    std::string acl;                              /* "": the default */
+    std::chrono::milliseconds session_timeout{0};
+    std::string acl;
     std::function<void(const zkl_log_record &record)>
         log; /* empty: stderr. It is called where callbacks run without an executor, never on the
                 executor. The record is valid during the call. */
     zkl_log_level log_level = ZKL_LOG_WARN;
     std::chrono::milliseconds tick{0};
-    int drift_permille = 0; /* 0: 100 */
+    int drift_permille = 0;
     bool dispatch = false;
     std::vector<std::pair<std::string, std::string>> credentials; /* schemes and credentials */
-    std::string tls_ca, tls_cert, tls_key;                        /* files in PEM; "": no TLS */
+    std::string tls_ca, tls_cert, tls_key;
     bool fixed_servers = false;
 
-    executor run; /* runs the callbacks; empty: they run where the library calls them, which is its
-                     callback thread, or with dispatch session::dispatch() and close() */
-    exception_hook thrown; /* gets what callbacks and the executor throw; empty:
-                              std::terminate() */
+    executor run;          /* empty: callbacks run where the library calls them */
+    exception_hook thrown; /* empty: std::terminate() */
 };
 
 namespace detail
@@ -109,12 +107,11 @@ inline zkl_session_options to_c(const session_options &o,
 
 } // namespace detail
 
-/* A zkl_session, closed by the destructor. Any thread may call any function, but none while another
- * one closes, moves or destroys the object. */
+/* A zkl_session, closed by the destructor. zkl/session.h describes the functions. Any thread may
+ * call any function, but none while another one closes, moves or destroys the object. */
 class session
 {
   public:
-    /* Opens a session, like zkl_session_open(): it does not wait for a server. */
     explicit session(const std::string &connect, const session_options &options = {})
     {
         detail::check(open(connect, options));
@@ -142,18 +139,14 @@ class session
         close();
     }
 
-    /* Ends the session, like zkl_session_close(): waits for callbacks that are running or queued,
-     * and up to 5 s for the server; but not inside a callback, where lines of the log that come
-     * later are dropped. Tasks that the executor has got are the executor's: they may run later.
-     * Locks and grants of the session may be destroyed before it or after it. */
+    /* As zkl_session_close(). If that is called inside a callback, later lines of the log are
+     * dropped. Tasks that the executor has got may run later. */
     void close() noexcept
     {
         handle_.reset();
         log_.reset();
     }
 
-    /* Waits until there is a connection; throws errc::unreachable and the like if there is none in
-     * time. */
     template <class Rep, class Period>
     void wait(const std::chrono::duration<Rep, Period> &limit) const
     {
@@ -166,7 +159,6 @@ class session
         return detail::check(zkl_session_wait(handle_.get(), detail::milliseconds(limit)), ec) == 0;
     }
 
-    /* Waits until what was released is deleted: see zkl_session_flush(). */
     template <class Rep, class Period>
     void flush(const std::chrono::duration<Rep, Period> &limit) const
     {
@@ -180,7 +172,7 @@ class session
                0;
     }
 
-    /* Calls fn(event, id) at every later event, on the executor: see zkl_session_on_change(). */
+    /* Calls fn(event, id) on the executor: see zkl_session_on_change(). */
     void on_change(std::function<void(zkl_session_event event, std::int64_t id)> fn) const
     {
         auto call = std::make_unique<detail::callback<zkl_session_event, std::int64_t>>(
@@ -189,8 +181,6 @@ class session
         call.release();
     }
 
-    /* The descriptor of a session with the option dispatch: see zkl_session_fd() and
-     * zkl_session_dispatch(). */
     int fd() const
     {
         return detail::check(zkl_session_fd(handle_.get()));
@@ -206,31 +196,27 @@ class session
         detail::check(zkl_session_set_servers(handle_.get(), connect.c_str()));
     }
 
-    /* See zkl_session_keep(). */
     void keep(bool keep = true) const
     {
         detail::check(zkl_session_keep(handle_.get(), keep));
     }
 
-    /* The id of the present ZooKeeper session; 0: there is none. */
     std::int64_t id() const noexcept
     {
         return zkl_session_id(handle_.get());
     }
 
-    /* Why there is no connection now, or ZKL_OUTAGE_NONE. */
     zkl_outage outage() const noexcept
     {
         return zkl_session_outage(handle_.get());
     }
 
-    /* The negotiated session timeout; before the first connection, that of the options. */
     std::chrono::milliseconds timeout() const
     {
         return std::chrono::milliseconds(detail::check(zkl_session_timeout_ms(handle_.get())));
     }
 
-    /* What the session has done so far: zkl_stats_prometheus() renders it. */
+    /* zkl_stats_prometheus() renders them. */
     zkl_stats stats() const
     {
         zkl_stats all{};

@@ -17,7 +17,7 @@ namespace zkl
 
 /* Mirrors zkl_shards_options. */
 struct shards_options {
-    std::string data; /* empty: nothing */
+    std::string data;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
     int weight = 1;
 };
@@ -26,8 +26,8 @@ struct shards_options {
 struct shards_event {
     zkl_shards_event kind;
     std::size_t shard;                 /* of GRANTED, ASKED and LOST */
-    std::shared_ptr<const grant> mine; /* of GRANTED; otherwise NULL. The last copy that is
-                                          destroyed gives the shard up */
+    std::shared_ptr<const grant> mine; /* of GRANTED; otherwise NULL. The end of the last copy
+                                          gives the shard up */
     std::error_code reason;            /* of FAILED and STOPPED */
 };
 
@@ -70,12 +70,11 @@ inline zkl_shards_options to_c(const shards_options &o) noexcept
 } // namespace detail
 
 /* The part of a program in the shards of a group. zkl/shards.h describes the functions. The
- * destructor leaves the group without waiting: ASKED comes for each shard that the program has and
- * was not asked for before, and events come up to STOPPED. */
+ * destructor calls zkl_shards_free(): events still come, up to STOPPED. */
 class shards
 {
   public:
-    /* Never waits. Calls fn with each event on the executor. */
+    /* Calls fn with each event on the executor. */
     shards(const session &s, const std::string &path, std::size_t count, const std::string &id,
            std::function<void(const shards_event &event)> fn, const shards_options &options = {})
     {

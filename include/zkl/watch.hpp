@@ -22,8 +22,8 @@ class watch
     {
     }
 
-    /* Ends it, like the destructor: no call of its function begins afterwards, except those that
-     * the executor has got. Waits for a call on another thread, but not inside a callback. */
+    /* Ends it, like the destructor: see zkl_watch_free(). Tasks that the executor has got may run
+     * later. */
     void close() noexcept
     {
         handle_.reset();

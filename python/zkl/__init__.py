@@ -6,10 +6,7 @@
             while work() and grant.remaining() > 5:
                 store(item, fence=grant.fence)
 
-A grant knows until when nobody else can get the lock, without asking a server. Times are in seconds; None is no
-limit, and 0 does not wait for others. What fails raises an Error. For asyncio there is AsyncSession, and a method
-whose name ends in _async beside each that waits for others. In a forked child everything is over: open a session
-there. See zkl-python(7).
+See zkl-python(7), and for each function the page of that in C.
 """
 
 from . import barrier, counter, election, errors, grant, lock, member, once, queue, session, shards, stats

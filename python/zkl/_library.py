@@ -266,10 +266,7 @@ class Pointer:
 
 
 class Handle:
-    """An object of C. It is freed with this one, or before that by close(), which never waits for a server, but that of
-    a mutex or a read-write lock for what other threads write under its grants. Calls of other threads that wait for
-    others, and those of barriers and members, then raise Closed. Any other call that asks the servers comes to its
-    end."""
+    """An object of C. It is freed with this one, or before that by close(). See zkl-python(7), "Threads"."""
 
     def __init__(self, handle: c_void_p, free: Callable[[c_void_p], None]) -> None:
         self._c = Pointer(type(self).__name__, free, handle)

@@ -1,5 +1,4 @@
-"""Barriers. A barrier is a node: clients wait while it exists. At a double barrier, members enter together and leave
-together."""
+"""Barriers, as zkl_barrier(3) describes them."""
 
 from typing import Optional
 
@@ -22,15 +21,11 @@ class Barrier(Handle):
         super().__init__(new(session._c.use, lib.zkl_barrier_new, text(path), members), lib.zkl_barrier_free)
 
     def set(self, timeout: Optional[float] = 0) -> None:
-        """Closes the barrier. If an answer was lost with a connection, the servers may do the request late: so
-        the call takes 22 s more, or 1.1 session timeouts if that is longer. The default does not limit that wait. If
-        another timeout passes in it, the call fails, though the barrier may be closed."""
+        """Closes the barrier: see zkl_barrier_set()."""
         self._c.wait(lib.zkl_barrier_set, ms(timeout))
 
     def remove(self, timeout: Optional[float] = 0) -> None:
-        """Opens the barrier. If an answer was lost with a connection, the servers may do the request late: so
-        the call takes 22 s more, or 1.1 session timeouts if that is longer. The default does not limit that wait. If
-        another timeout passes in it, the call fails, though the barrier may be open."""
+        """Opens the barrier: see zkl_barrier_remove()."""
         self._c.wait(lib.zkl_barrier_remove, ms(timeout))
 
     def wait(self, timeout: Optional[float] = None) -> None:
@@ -58,16 +53,14 @@ class DoubleBarrier(Handle):
         super().__init__(handle, lib.zkl_double_barrier_free)
 
     def enter(self, timeout: Optional[float] = None) -> None:
-        """Waits until all members are there. If it fails after an answer was lost with a connection, the member's node
-        may stand for 22 s, or 1.1 session timeouts if that is longer, and others may enter with it."""
+        """Waits until all members are there: see zkl_double_barrier_enter()."""
         self._c.wait(lib.zkl_double_barrier_enter, ms(timeout))
 
     async def enter_async(self, timeout: Optional[float] = None) -> None:
         await begun(self._c.use, lib.zkl_double_barrier_enter_async, ms(timeout), called(_c.DoneFn))
 
     def leave(self, timeout: Optional[float] = None) -> None:
-        """Leaves, and waits until all have left. If an answer was lost with a connection while the member entered, the
-        servers may do the request late: so the call may take 22 s more, or 1.1 session timeouts if that is longer."""
+        """Leaves, and waits until all have left: see zkl_double_barrier_leave()."""
         self._c.wait(lib.zkl_double_barrier_leave, ms(timeout))
 
     async def leave_async(self, timeout: Optional[float] = None) -> None:

@@ -1,4 +1,4 @@
-"""Counters: nodes whose data is a number, as Curator has it."""
+"""Counters: nodes whose data is a number, as zkl_counter(3) describes them."""
 
 from ctypes import byref, c_int64
 from typing import Any, Callable, Optional
@@ -13,8 +13,7 @@ __all__ = ["Counter", "CounterWidth"]
 
 
 class Counter(Handle):
-    """The number in the node at path, in 32 or 64 bits. fence: a grant of the same session; the number is written only
-    while its node exists."""
+    """The number in the node at path, in 32 or 64 bits."""
 
     def __init__(self, session: Session, path: str, width: CounterWidth = CounterWidth.COUNTER_64) -> None:
         super().__init__(new(session._c.use, lib.zkl_counter_new, text(path), width), lib.zkl_counter_free)
@@ -29,7 +28,7 @@ class Counter(Handle):
         self._fenced(fence, lambda c, grant: lib.zkl_counter_set(c, value, grant, ms(timeout)))
 
     def add(self, delta: int, fence: Optional[Grant] = None, timeout: Optional[float] = 0) -> int:
-        """The new number. Never adds twice."""
+        """Adds, and returns the new number."""
         number = c_int64()
         self._fenced(fence, lambda c, grant: lib.zkl_counter_add(c, delta, grant, ms(timeout), byref(number)))
         return number.value
@@ -42,7 +41,7 @@ class Counter(Handle):
         self._fenced(fence, lambda c, grant: swap(c, expected, value, grant, ms(timeout)))
 
     def watch(self, function: Callable[[int], None]) -> Watch:
-        """Calls function(number) with the present number, and with each that is another one."""
+        """Calls function(number): see zkl_counter_watch()."""
         deliver = self.session._call
         number = keep(lambda value: deliver(function, value))
         return Watch(self.session, number, self._c.use, lib.zkl_counter_watch, called(_c.CounterFn), number)

@@ -15,7 +15,7 @@ __all__ = ["Candidacy", "Election", "ElectionEvent", "ElectionStatus", "Layout",
 
 
 class Leader(NamedTuple):
-    """data: proclaimed in this term; None: nothing was."""
+    """As zkl_leader in C. data None: nothing was proclaimed in this term."""
 
     token: int
     id: str
@@ -59,16 +59,15 @@ class Election(Handle):
         self.session = session
 
     def campaign(self, timeout: Optional[float] = None) -> OwnedGrant:
-        """The grant of a term, when this candidate leads."""
+        """Gives the grant of a term when this candidate leads."""
         return taken(self.session, self._c.wait, lib.zkl_election_campaign, ms(timeout))
 
     async def campaign_async(self, timeout: Optional[float] = None) -> OwnedGrant:
         return await acquired(self.session, self._c.use, lib.zkl_election_campaign_async, ms(timeout))
 
     def start(self, function: Callable[[ElectionEvent, Optional[Grant], Optional[Error]], None]) -> None:
-        """Campaigns again and again (with once, one term), and calls function(event, grant, error). grant is lent from
-        LEADING to the LOST or RESIGNED of the term; error belongs to FAILED and STOPPED. The election goes on, whether
-        its object is kept or not, until resign(), close() or the end of the session."""
+        """Campaigns again and again, and calls function(event, grant, error) as zkl_election_start() does. error is of
+        FAILED and STOPPED. The election goes on without a reference to its object."""
         session, deliver = self.session, self.session._call
         term: Optional[Grant] = None
 
@@ -94,12 +93,11 @@ class Election(Handle):
             raise
 
     def resign(self) -> None:
-        """Ends the term, the campaign, and what start() began."""
+        """Ends the term, the campaign, or what start() began."""
         self._c.use(lib.zkl_election_resign)
 
     def step_down(self) -> None:
-        """Ends the term of a started election. The candidate queues again, as the last one; with once the election
-        stops."""
+        """Ends the term of a started election: see zkl_election_yield()."""
         self._c.use(lib.zkl_election_yield)
 
     def status(self) -> ElectionStatus:
@@ -123,7 +121,7 @@ class Election(Handle):
             id = ctypes.create_string_buffer(2 * len(id))
 
     def proclaim(self, data: bytes, timeout: Optional[float] = None) -> None:
-        """Publishes the leader's data, fenced by the term."""
+        """Publishes the leader's data: see zkl_election_proclaim()."""
         self._c.ask(lib.zkl_election_proclaim, data, len(data), ms(timeout))
 
     async def proclaim_async(self, data: bytes, timeout: Optional[float] = None) -> None:
@@ -131,7 +129,7 @@ class Election(Handle):
         await begun(self._c.use, function, data, len(data), ms(timeout), called(_c.MultiFn))
 
     def watch(self, function: Callable[[Optional[Leader]], None]) -> Watch:
-        """Calls function(leader) with the present leader and when that changes; None: nobody leads."""
+        """Calls function(leader) as zkl_election_watch() does; None: nobody leads."""
         deliver = self.session._call
 
         def call(pointer: Any) -> None:

@@ -23,31 +23,31 @@ class NotAcquired(Error):
 
 
 class Busy(NotAcquired):
-    """Somebody else holds, and the call was not to wait. Or, as its code's comment says in zkl/error.h."""
+    """The code EBUSY."""
 
 
 class TimedOut(NotAcquired, TimeoutError):
-    """The time limit passed."""
+    """The code ETIMEDOUT."""
 
 
 class Lost(Error):
-    """The grant was lost, or the node of a member of a double barrier."""
+    """The code ELOST."""
 
 
 class Closed(Error):
-    """The session was closed, or the object."""
+    """The code ECLOSED."""
 
 
 class Forked(Error):
-    """In a forked child there is nothing of its parent's sessions: open one there."""
+    """The code ECHILD: in a forked child open a session there."""
 
 
 class Unreachable(Error, ConnectionError):
-    """No server answers, no name of one is known, or the session is not proved."""
+    """The code EUNREACHABLE or EHOST."""
 
 
 class Refused(Error, PermissionError):
-    """The server refused for lack of a permission or of credentials, or refused the credentials."""
+    """The code EACCES or EAUTH."""
 
 
 CLASSES: Dict[int, Type[Error]] = {

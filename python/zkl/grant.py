@@ -1,4 +1,4 @@
-"""Grants: the right to a lock. A grant knows its own deadline, without asking a server."""
+"""Grants: the right to a lock, as zkl_grant(3) describes it."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ __all__ = ["Change", "ChangeKind", "Grant", "Loss", "OwnedGrant", "Part", "State
 
 
 class Change(NamedTuple):
-    """One change of a transaction. version: of the data, for SET, DELETE and CHECK; -1: any."""
+    """One change of a transaction, as zkl_change in C."""
 
     kind: ChangeKind
     path: str
@@ -26,7 +26,7 @@ class Change(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of a grant that has several: a path, or a permit. slot: the number of a numbered permit."""
+    """A part of a grant: see zkl_grant_part(). slot: the number of a numbered permit."""
 
     token: int
     node: str
@@ -55,8 +55,7 @@ def _changes(changes: Sequence[Change]) -> Tuple[Any, int]:
 
 class Grant:
     """The right to a lock. That of a mutex or a read-write lock is lent until the thread's last release(), that of a
-    started election until the end of the term; others are OwnedGrants. token, turn and fence (both, as text that
-    sorts) never change. At several paths they are of the first one, and parts has the token of each."""
+    started election until the end of the term; others are OwnedGrants. fence is token and turn, as text that sorts."""
 
     def __init__(
         self,
@@ -103,7 +102,7 @@ class Grant:
 
     @property
     def state(self) -> State:
-        """LOST from the deadline on."""
+        """The state now."""
         try:
             return State(self._c.use(lib.zkl_grant_state))
         except errors.Closed:
@@ -118,15 +117,14 @@ class Grant:
             return self._why
 
     def remaining(self) -> float:
-        """For how many seconds nobody else can get the lock; 0: it was lost or released."""
+        """For how many seconds nobody else can get the lock."""
         try:
             return int(self._c.use(lib.zkl_grant_remaining_ms)) / 1000
         except errors.Closed:
             return 0
 
     def deadline(self) -> float:
-        """That instant, by time.clock_gettime(time.CLOCK_BOOTTIME); by CLOCK_MONOTONIC_RAW it may come before. It
-        moves. Raises Lost at its end."""
+        """When that time ends, by time.clock_gettime(time.CLOCK_BOOTTIME); by CLOCK_MONOTONIC_RAW it may end before."""
         deadline = _c.Deadline()
         self._use(lib.zkl_grant_deadline, byref(deadline))
         return int(deadline.boottime_ns) / 1e9
@@ -137,7 +135,7 @@ class Grant:
         raise errors.made(Code.EPERM, self.node, "the grant was released")
 
     def on_change(self, function: Callable[[State], None]) -> None:
-        """Calls function(state) at each change; the last one is LOST or RELEASED."""
+        """Calls function(state) at each change: see zkl_grant_on_change()."""
         deliver = self._call
 
         def call(_: Any, state: int) -> None:
@@ -180,8 +178,8 @@ class Grant:
         self._on_call(lib.zkl_grant_on_revoke, function)
 
     def multi(self, changes: Sequence[Change], *, release: bool = False, timeout: Optional[float] = None) -> None:
-        """Applies all changes or none, while the grant's node exists, and with release gives the lock back with them.
-        A release by another thread does not wait for the call."""
+        """Applies all changes or none, while the grant's node exists, and with release gives the lock back with them:
+        see zkl_grant_multi()."""
         rest = (*_changes(changes), _c.MULTI_RELEASE * release, ms(timeout))
         self._unless_ended(self._c.wait, lib.zkl_grant_multi, *rest)
 
@@ -194,16 +192,14 @@ class Grant:
 
 
 class OwnedGrant(Grant):
-    """A grant that any thread may release: by release(), at the end of a with block, or with its last reference. A
-    block that ends without an exception although the lock was lost raises Lost."""
+    """A grant that any thread may release: by release(), at the end of a with block, or with its last reference."""
 
     def __init__(self, session: Session, handle: c_void_p) -> None:
         super().__init__(session, handle, None, lib.zkl_grant_release)
         self._free = weakref.finalize(self, self._c.close)
 
     def release(self) -> None:
-        """Gives the lock back. Never waits for the server. If another thread writes a Counter or the record of a Once
-        under this grant, that comes first."""
+        """Gives the lock back, without waiting for the server."""
         self._end(patience=False)
         self._free()
 

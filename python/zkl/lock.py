@@ -32,8 +32,7 @@ class _Lent:
 
 
 class _Reentrant(Handle):
-    """A lock that its thread may acquire again, and must release as often. close() releases what is held through it,
-    except OwnedGrants."""
+    """A lock that its thread may acquire again, and must release as often. close() releases what it has lent."""
 
     _depth: Callable[[c_void_p], int]
     _unlock: Callable[[c_void_p], int]
@@ -73,7 +72,7 @@ class _Reentrant(Handle):
         return self._c.use(self._depth)
 
     def release(self) -> None:
-        """Undoes one level. Raises Lost if the lock had been lost: one level is undone all the same."""
+        """Undoes one level. Raises Lost if the lock had been lost."""
         lent = getattr(self._thread, "lent", None)
         if lent is not None and self.depth() == 1:
             lent.end()
@@ -97,8 +96,8 @@ class _Reentrant(Handle):
 
 
 class Mutex(_Reentrant):
-    """A reentrant, fair, fenced mutex. "with mutex as grant:" holds it, and so does "with mutex.hold(timeout)". A
-    block that ends without an exception although the lock was lost raises Lost."""
+    """A mutex. "with mutex as grant:" holds it, and so does "with mutex.hold(timeout) as grant:". A block that ends
+    without an exception although the lock was lost raises Lost."""
 
     _depth = staticmethod(lib.zkl_mutex_depth)
     _unlock = staticmethod(lib.zkl_mutex_unlock)
@@ -121,8 +120,8 @@ class Mutex(_Reentrant):
         super().__init__(session, handle, lib.zkl_mutex_free)
 
     def acquire(self, timeout: Optional[float] = None) -> Grant:
-        """The grant, lent until release(). Raises Busy or TimedOut if somebody else holds. A thread that waits hears
-        no signal: give it a limit, or use asyncio."""
+        """Gives the grant, lent to this thread until its last release(). While the main thread waits, Python handles no
+        signal."""
         return self._acquired(lib.zkl_mutex_lock, timeout)
 
     def hold(self, timeout: Optional[float] = None) -> "contextlib._GeneratorContextManager[Grant]":
@@ -137,7 +136,7 @@ class Mutex(_Reentrant):
             self.release()
 
     def give_up(self) -> None:
-        """Releases what is retained (retain) and not in use."""
+        """Releases what is retained and not in use: see zkl_mutex_yield()."""
         self._c.use(lib.zkl_mutex_yield)
 
     async def acquire_async(self, timeout: Optional[float] = None) -> OwnedGrant:
@@ -146,7 +145,7 @@ class Mutex(_Reentrant):
 
 
 class RWLock(_Reentrant):
-    """A reentrant, fair, fenced read-write lock: readers (shared) hold it together, a writer alone."""
+    """A read-write lock: readers (shared) hold it together, a writer alone."""
 
     _depth = staticmethod(lib.zkl_rwlock_depth)
     _unlock = staticmethod(lib.zkl_rwlock_unlock)
@@ -180,8 +179,7 @@ class RWLock(_Reentrant):
 
 
 class MultiLock(Handle):
-    """Mutexes at several paths, all or none. One grant covers all: its token and fence are of the first path alone, and
-    parts has the token and node of each, in the order of paths."""
+    """Mutexes at several paths, all or none, with one grant: see zkl_multilock_lock()."""
 
     def __init__(
         self,
@@ -206,8 +204,7 @@ class MultiLock(Handle):
 
 
 class Semaphore(Handle):
-    """A fair semaphore. limit is written if the path has none yet; Curator's layout stores none. With numbered,
-    grant.parts has numbers that no other holder has."""
+    """A semaphore, as zkl_semaphore(3) describes it. With numbered, grant.parts has the numbers of permits."""
 
     def __init__(
         self,
@@ -235,11 +232,11 @@ class Semaphore(Handle):
         return await acquired(self.session, self._c.use, lib.zkl_semaphore_acquire_async, permits, ms(timeout))
 
     def get_limit(self, timeout: Optional[float] = 0) -> int:
-        """The present limit. Here and in all that only asks the servers, 0 is one session timeout."""
+        """The present limit."""
         limit = ctypes.c_int()
         self._c.ask(lib.zkl_semaphore_get_limit, ms(timeout), byref(limit))
         return limit.value
 
     def set_limit(self, limit: int, timeout: Optional[float] = 0) -> None:
-        """Waiting contenders obey it at once."""
+        """Sets the limit of the path."""
         self._c.ask(lib.zkl_semaphore_set_limit, limit, ms(timeout))

@@ -1,4 +1,4 @@
-"""Groups: who is there. And shards: numbered work that the members of a group share."""
+"""Groups: who is there, as zkl_member(3) describes it."""
 
 import ctypes
 import weakref
@@ -17,7 +17,7 @@ __all__ = ["Member", "MemberEvent", "MemberInfo", "MemberLayout", "MemberNews", 
 
 
 class MemberNews(NamedTuple):
-    """What comes with an event of a member."""
+    """What comes with an event of a member, as zkl_member_news in C."""
 
     token: int
     again: bool
@@ -54,8 +54,8 @@ def _info(pointer: Any) -> MemberInfo:
 
 
 class Member(Handle):
-    """A member of the group at a path. It joins again in each new session, until it leaves or is closed. function(event,
-    news) is called at each event; LEFT is the last one."""
+    """A member of the group at a path. function(event, news) is called at each event. It goes on without a reference to
+    its object."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Member(Handle):
         await begun(self._c.use, lib.zkl_member_wait_async, ms(timeout), called(_c.DoneFn))
 
     def update(self, data: bytes, timeout: Optional[float] = None) -> None:
-        """Gives it other data, and waits until the servers have them."""
+        """Gives it other data: see zkl_member_update()."""
         self._c.wait(lib.zkl_member_update, data, len(data), ms(timeout))
 
     async def update_async(self, data: bytes, timeout: Optional[float] = None) -> None:
@@ -105,17 +105,14 @@ class Member(Handle):
         await begun(self._c.use, function, data, len(data), ms(timeout), called(_c.DoneFn))
 
     def leave(self, timeout: Optional[float] = None) -> None:
-        """Leaves, and waits until the node is deleted. close() does not wait. If an answer was lost with a connection,
-        the servers may do the request late: so the session ends if nobody else needs it, or else the node stays for
-        22 s, or 1.1 session timeouts if that is longer."""
+        """Leaves, and waits until the node is deleted: see zkl_member_leave(). close() leaves without waiting."""
         self._c.wait(lib.zkl_member_leave, ms(timeout))
 
     async def leave_async(self, timeout: Optional[float] = None) -> None:
         await begun(self._c.use, lib.zkl_member_leave_async, ms(timeout), called(_c.DoneFn))
 
     def grant(self) -> OwnedGrant:
-        """The grant of the membership as it is now; Lost: it is none; Unreachable: it is not proved yet. Its release
-        is no leaving."""
+        """The grant of the membership as it is now: see zkl_member_grant()."""
         return taken(self.session, self._c.use, lib.zkl_member_grant)
 
 
@@ -127,8 +124,8 @@ class Members(Snapshot[MemberInfo]):
         super().__init__([_info(lib.zkl_members_get(handle, i)) for i in range(lib.zkl_members_count(handle))])
 
     def plan(self, count: int) -> List[Optional[MemberInfo]]:
-        """For each shard below count, the member that should do its work; None: no member takes it. An owner must
-        hold a lock for the shard, too. What watch_members() reports has a plan only during the call."""
+        """For each shard below count, the member that should do its work; None: no member takes it. See
+        zkl_shards_plan(). What watch_members() reports has a plan only during the call."""
         return self._c.use(self._plan, count)
 
     def _plan(self, handle: c_void_p, count: int) -> List[Optional[MemberInfo]]:
@@ -155,7 +152,7 @@ def watch_members(
     layout: MemberLayout = MemberLayout.GROUP,
 ) -> Watch:
     """Calls function(event, member, None) for each member that joins, leaves or changes, and function(ALL, None,
-    members) after them."""
+    members) after them: see zkl_members_watch()."""
     deliver = session._call
 
     def call(event: int, pointer: Any, handle: Optional[int]) -> None:

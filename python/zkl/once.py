@@ -1,4 +1,4 @@
-"""Work that is done once by all processes together, once in each period, or for each instant of a calendar."""
+"""Work that is done once by all processes together, as zkl_once(3) describes it."""
 
 import asyncio
 import ctypes
@@ -29,8 +29,7 @@ class Run(NamedTuple):
 
 
 class Once(Handle):
-    """The work at path. period, slack and late in seconds; period 0: once for all, or for each instant of the calendar
-    ("30 2 * * *") in the zone ("Europe/Berlin"; None: UTC)."""
+    """The work at path. The parameters are the options of zkl_once_new(); period, slack and late are in seconds."""
 
     def __init__(
         self,
@@ -59,8 +58,8 @@ class Once(Handle):
         self.session = session
 
     def call(self, function: Callable[[Grant], Optional[bytes]], timeout: Optional[float] = None) -> Optional[Run]:
-        """Runs function(grant) if the work is due and nobody else does it, and records what it returns; if somebody
-        does, waits. It may be begun twice, and must end with the grant. None: the run was reset since."""
+        """Runs function(grant) as zkl_once_call() does, and records what it returns. Gives the run that was recorded
+        last; None: it was reset since."""
         try:
             grant = taken(self.session, self._c.wait, lib.zkl_once_begin, ms(timeout))
         except Error as error:
@@ -72,7 +71,7 @@ class Once(Handle):
     async def call_async(
         self, function: Callable[[Grant], Any], timeout: Optional[float] = None
     ) -> Optional[Run]:
-        """The same; function is a coroutine's."""
+        """The same for asyncio: function is a coroutine function."""
         loop = asyncio.get_running_loop()
         try:
             grant = await acquired(self.session, self._c.use, lib.zkl_once_begin_async, ms(timeout))
@@ -103,9 +102,7 @@ class Once(Handle):
             lib.zkl_once_run_free(run)
 
     def reset(self, timeout: Optional[float] = 0) -> None:
-        """Deletes the record, as if the work had never been run. If an answer was lost with a connection, the servers
-        may do the request late: so the call takes 22 s more, or 1.1 session timeouts if that is longer. The default
-        does not limit that wait. If another timeout passes in it, the call fails, though the record may be gone."""
+        """Deletes the record: see zkl_once_reset()."""
         self._c.ask(lib.zkl_once_reset, ms(timeout))
 
     def _found(self, error: Error) -> Optional[Run]:

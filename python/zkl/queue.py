@@ -13,7 +13,7 @@ __all__ = ["Client", "Contender", "Kind", "Queue", "break_contender", "read_queu
 
 
 class Contender(NamedTuple):
-    """A contender; owner is its payload. zkl/queue.h says what can be known from names."""
+    """As zkl_contender in C."""
 
     node: str
     owner: str
@@ -55,8 +55,7 @@ class Queue(Snapshot[Contender]):
 def read_queue(
     session: Session, path: str, *, max_nodes: int = 0, previous: Optional[Queue] = None, timeout: Optional[float] = 0
 ) -> Queue:
-    """The contenders of path. The first max_nodes of them are read (0: all), the others known by name only; one that
-    waits and was read for previous is not read again."""
+    """The contenders of path. max_nodes and previous are options of zkl_queue_read()."""
 
     def read(before: Optional[c_void_p]) -> Queue:
         members = options(_c.QueueOptions, max_nodes=max_nodes, previous=before)
@@ -66,17 +65,17 @@ def read_queue(
 
 
 def revoke(session: Session, path: str, node: Optional[str] = None, timeout: Optional[float] = 0) -> Queue:
-    """Asks a contender, or all that hold, to give way. Returns those that were asked."""
+    """Asks a contender, or all that hold, to give way: see zkl_queue_revoke(). Returns those that were asked."""
     return Queue(new(session._c.wait, lib.zkl_queue_revoke, text(path), text(node), ms(timeout)))
 
 
 def break_contender(session: Session, path: str, contender: Contender, timeout: Optional[float] = 0) -> None:
-    """Removes by force the node of a contender that is known to be dead."""
+    """Removes by force the node of a contender: see zkl_queue_break()."""
     session._c.wait(lib.zkl_queue_break, text(path), text(contender.node), contender.token, ms(timeout))
 
 
 def watch_queue(session: Session, path: str, function: Callable[[], None]) -> Watch:
-    """Calls function() when the queue may have changed."""
+    """Calls function() when the queue may have changed: see zkl_queue_watch()."""
     deliver = session._call
     number = keep(lambda: deliver(function))
     return Watch(session, number, session._c.use, lib.zkl_queue_watch, text(path), called(_c.QueueFn), number)

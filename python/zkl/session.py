@@ -1,4 +1,4 @@
-"""Sessions with the servers. One is enough for all that a process does."""
+"""Sessions with the servers, as zkl_session(3) describes them."""
 
 import asyncio
 import atexit
@@ -107,12 +107,9 @@ os.register_at_fork(after_in_child=_open.clear)
 
 
 class Session:
-    """A session, closed at the end of a with block, by close(), or at the end of the program. It does not wait for a
-    server to be there: wait() does. timeout and tick are in seconds; credentials are pairs of a scheme and
-    "user:password"; log gets each line of the log, which otherwise goes to stderr.
-
-    Functions that are given to on_change() and the like, of one session, run one at a time, on a thread of the library.
-    They must not block, and what they raise goes to sys.unraisablehook.
+    """A session, closed at the end of a with block, by close(), or at the end of the program. timeout and tick are in
+    seconds; credentials are pairs of a scheme and "user:password"; log gets each line of the log, which otherwise goes
+    to stderr. Callbacks run one at a time, on a thread of the library, and must not block.
     """
 
     def __init__(
@@ -202,8 +199,7 @@ class Session:
             raise
 
     def close(self) -> None:
-        """Grants are LOST, operations end with Closed. Waits for callbacks, and for the servers up to 5 s; inside a
-        callback it waits for neither. Any thread may close, while others use the session."""
+        """Ends the session: see zkl_session_close(). Any thread may close, while others use the session."""
         self._c.close()
 
     def _close(self, handle: Optional[c_void_p]) -> None:
@@ -234,7 +230,7 @@ class Session:
 
     @property
     def timeout(self) -> float:
-        """The session timeout that was negotiated, in seconds; before the first connection, that of the constructor."""
+        """The session timeout in seconds: see zkl_session_timeout_ms()."""
         return int(self._c.use(lib.zkl_session_timeout_ms)) / 1000
 
     @property
@@ -243,15 +239,15 @@ class Session:
         return Outage(self._c.use(lib.zkl_session_outage))
 
     def wait(self, timeout: Optional[float] = None) -> None:
-        """Waits for a connection. Raises Unreachable or Refused."""
+        """Waits for a connection: see zkl_session_wait()."""
         self._c.wait(lib.zkl_session_wait, ms(timeout))
 
     def flush(self, timeout: Optional[float] = None) -> None:
-        """Waits until what was released is deleted at the servers."""
+        """Waits until what was released is deleted at the servers: see zkl_session_flush()."""
         self._c.wait(lib.zkl_session_flush, ms(timeout))
 
     def set_servers(self, connect: str) -> None:
-        """Another list of servers, of the same ensemble."""
+        """Takes another list of servers of the same ensemble: see zkl_session_set_servers()."""
         self._c.use(lib.zkl_session_set_servers, text(connect))
 
     def claim(self) -> Claim:
@@ -267,12 +263,12 @@ class Session:
         return stats  # type: ignore[no-any-return]
 
     def prometheus(self, **labels: str) -> str:
-        """The same in Prometheus' text format, each metric with the labels, and with metrics of each of the first 64
-        paths, and of all others together."""
+        """The same, and metrics of paths, in Prometheus' text format, each metric with the labels: see
+        zkl_session_prometheus()."""
         return rendered(lambda *rest: self._c.use(lib.zkl_session_prometheus, *rest), labels)
 
     def on_change(self, function: Callable[[SessionEvent, int], None]) -> None:
-        """Calls function(event, id of the ZooKeeper session) at each later event. CLOSED is the last one."""
+        """Calls function(event, id of the ZooKeeper session) at each event: see zkl_session_on_change()."""
         deliver = self._call
         self._c.use(self._hear, lambda event, id: deliver(function, SessionEvent(event), id))
 
@@ -295,7 +291,7 @@ class AsyncSession(Session):
             self._c.wait(lib.zkl_session_dispatch)
 
     def close(self) -> None:
-        """Closes, which waits for the servers: aclose() does so without the loop's thread."""
+        """Closes, which blocks the loop: aclose() does not."""
         if not self._c.closed and not self._loop.is_closed():
             self._loop.remove_reader(self._fd)
         super().close()
@@ -328,7 +324,7 @@ class Watch:
         self._session._watches.add(self)  # before the session closes
 
     def close(self) -> None:
-        """No call begins afterwards, and none is in progress, except the one that closes."""
+        """Ends it: see zkl_watch_free()."""
         self._c.close()
         drop(self._number)
         self._session._watches.discard(self)
@@ -351,9 +347,8 @@ def end_session(
     tls_cert: Optional[str] = None,
     tls_key: Optional[str] = None,
 ) -> None:
-    """Ends the session of another process, which is dead, by its claim. Waits for the servers for timeout seconds at
-    most. The rest is what that process gave to its Session, whose timeout is session_timeout here: servers that demand
-    credentials demand them for the end, too. Raises Refused then. See zkl_session_end()."""
+    """Ends the session of another process, which is dead, by its claim: see zkl_session_end(). timeout limits the wait
+    for the servers. The rest is what that process gave to its Session, whose timeout is session_timeout here."""
     password = (_c.SessionClaim * 1)()
     password[0].id = claim.id
     password[0].password[:] = claim.password

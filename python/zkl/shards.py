@@ -14,12 +14,9 @@ __all__ = ["Shards", "ShardsEvent"]
 
 
 class Shards(Handle):
-    """The part of a program in the shards 0 to count - 1 of the group at path, which it joins as the member id. Calls
-    function(event, shard, grant, error). With GRANTED the shard is the program's until it releases that OwnedGrant,
-    which no one else refers to: keep it. After ASKED finish what is under way and release it, after LOST stop at once
-    and release it. error belongs to FAILED and STOPPED, which is the last event. close() leaves the group: ASKED comes
-    for each shard that the program has and was not asked for before, and STOPPED when all are released. In an
-    AsyncSession function is called in the loop's thread, and may make a task for each shard."""
+    """The part of a program in the shards of a group: see zkl_shards_start(). function(event, shard, grant, error) is
+    called at each event. grant is the OwnedGrant of GRANTED. Nothing else refers to it: keep it until you release it.
+    error is of FAILED and STOPPED. close() leaves the group."""
 
     def __init__(
         self,

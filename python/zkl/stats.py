@@ -11,7 +11,7 @@ __all__ = ["Stats", "histogram_bounds"]
 
 
 class Stats(_c.Stats):
-    """The members of zkl_stats, as zkl/stats.h describes them."""
+    """The members of zkl_stats in C."""
 
     def as_dict(self) -> Dict[str, object]:
         """All of them; a histogram is (count, sum in ns, buckets)."""
@@ -24,7 +24,7 @@ class Stats(_c.Stats):
 
 
 def rendered(function: Callable[..., int], labels: Dict[str, str]) -> str:
-    """What the function writes, which is called until all has room: meanwhile it may have become longer."""
+    """What the function writes, which is called until all has room: it may have become longer since."""
     made = [_c.Label(text(name), text(value)) for name, value in labels.items()]
     length = 0
     while True:
