@@ -699,6 +699,7 @@ TEST_CASE(invariants)
         {.state = MEMBER_CREATING, .czxid = 1},
         {.state = MEMBER_IN, .czxid = 1, .leaves = true},
         {.state = MEMBER_CREATING, .later = true},
+        {.state = MEMBER_WAITING, .czxid = 1, .later = true},
         {.state = MEMBER_BACKED_OFF, .back_off_ms = 1000},
         {.state = MEMBER_BACKED_OFF, .told_failed = true},
     };
@@ -708,7 +709,11 @@ TEST_CASE(invariants)
         {.state = MEMBER_READING, .leaves = true},
         {.state = MEMBER_IN, .czxid = 1, .told_in = true, .told_czxid = 1, .told_suspect = true},
         {.state = MEMBER_WAITING, .czxid = 1},
+        {.state = MEMBER_IN, .czxid = 1, .later = true},
+        {.state = MEMBER_READING, .later = true},
+        {.state = MEMBER_LEAVING, .czxid = 1, .later = true},
         {.state = MEMBER_PASSING, .czxid = 1, .later = true},
+        {.state = MEMBER_SETTLING, .czxid = 1, .later = true},
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++)

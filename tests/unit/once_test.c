@@ -382,6 +382,7 @@ TEST_CASE(another_series)
         {"a look", {.goal = ONCE_LOOK}, {{EV(BEGIN), "sync, read"}, {RECORD(5), "done"}}},
         {"none", ONE_TIME, {{EV(BEGIN), "sync, read"}, {NONE, "enter"}}},
     };
+    static const struct calendar_aim next = {3000, 4000, 0};
     struct once o = EACH_SECOND;
 
     foreign = true;
@@ -391,6 +392,13 @@ TEST_CASE(another_series)
     exchange_check(step(&o, (struct machine_event)RECORD(6)), "foreign", "in line", 0);
     o.state = ONCE_JUDGING;
     exchange_check(step(&o, (struct machine_event)RECORD(5)), "foreign", "under the lock", 0);
+    o = (struct once)BY_CALENDAR;
+    o.state = ONCE_JUDGING;
+    o.now = 2000;
+    aim = &next;
+    exchange_check(step(&o, (struct machine_event)RECORD(5)), "foreign", "by a calendar", 0);
+    CHECK_INT(o.jumped, ONCE_STEADY); /* another series' instant is no measure */
+    aim = NULL;
     foreign = false;
 }
 
@@ -425,12 +433,16 @@ TEST_CASE(record)
         "",
         "zkl once 1",
         "zkl once 1 1 2 3 0",
+        "zkl once 1 1 2 3 a\n",
+        "zkl once 1 1 2 3 0:\n",
         "zkl once 1 1 2 3 4\nweb",
         "zkl once 1 1 2 3\nweb1",
         "zkl once 1 1 2  3 0\n",
         "zkl once 1 1  3 0\n",
         "zkl once 1 -1 2 3 0\n",
         "zkl once 2 1 2 3 0\n",
+        "zkl once 2 1 2 3 0 4\n",
+        "zkl once 2 1 2 3 0 4 5\n",
         "zkl once 2 1 2 3 0 4 5 0\n",
         "zkl once 2 1 2 3 1 4 5 3\nUTC",
         "zkl once 2 1 2 3 4 5 6 1000000000\nabcd",
@@ -540,6 +552,8 @@ TEST_CASE(table)
 
     CHECK(!once_invariant(&o));
     o.state = ONCE_JUDGING;
+    CHECK(once_invariant(&o));
+    o = (struct once){.state = ONCE_TOUCHING};
     CHECK(once_invariant(&o));
     CHECK_STR(once_state_name(ONCE_OVER), "over");
     CHECK_STR(once_state_name(ONCE_QUEUED), "queued");

@@ -297,6 +297,33 @@ TEST_CASE(moves_only_so)
         CHECK(shard_may_move(moves[i][0], moves[i][1]));
 }
 
+/* Each that does not hold is broken by one thing. */
+TEST_CASE(invariant)
+{
+    static const struct {
+        struct shard_plan plan;
+        bool holds;
+    } rows[] = {
+        {{.state = SHARD_OUT, .mine = true, .pause_ms = BACK_OFF_LAST_MS}, true},
+        {{.state = SHARD_HELD, .held_at = 1, .asked_at = 2}, true},
+        {{.state = SHARD_ENDING, .held_at = 1, .kill_at = 2}, true},
+        {{.state = SHARD_ENDING, .kill_at = 2}, true}, /* it was seeking */
+        {{.state = SHARD_KILLED, .held_at = 1}, true},
+        {{.state = SHARD_STATES}, false},
+        {{.state = SHARD_SEEKING, .kill_at = 2}, false},
+        {{.state = SHARD_ENDING, .held_at = 1}, false},
+        {{.state = SHARD_SEEKING, .held_at = 1}, false},
+        {{.state = SHARD_HELD}, false},
+        {{.state = SHARD_OUT, .pause_ms = -1}, false},
+        {{.state = SHARD_OUT, .pause_ms = BACK_OFF_LAST_MS + 1}, false},
+        {{.state = SHARD_SEEKING, .asked_at = 2}, false},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (!CHECK_INT(shard_invariant(&rows[i].plan), rows[i].holds))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+}
+
 TEST_CASE(pauses_after_failures)
 {
     static const int64_t pauses[] = {1000, 2000, 4000, 8000, 16000, 30000, 30000};
