@@ -26,11 +26,12 @@ typedef struct zkl_barrier_options {
     }
 
 /* The functions below that have a timeout_ms block for timeout_ms at most; 0 means one session
- * timeout. They go on after a lost connection. A member of a double barrier whose time has passed
- * leaves first, which takes one session timeout more at most. Each returns 0; or
+ * timeout; zkl_barrier_set() has an exception. They go on after a lost connection. A member of a
+ * double barrier whose time has passed leaves first, which takes one session timeout more at most.
+ * Each returns 0; or
  *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed; a change may have been made;
  *   ZKL_EACCES, ZKL_EPROTO, ZKL_EAUTH, ZKL_EDEADLK, ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD;
- *   the codes that its own comment names.
+ *   the codes that its own description names.
  *
  * The functions whose names end in _async do not block: they call fn(err, data). Each returns 0; or
  *   ZKL_EINVAL: a handle or fn is NULL;

@@ -264,8 +264,8 @@ ZKL_API int zkl_shards_share_of(const zkl_member_info *member, zkl_shards_share 
  *
  * A member gets shards by its weight: at most 1.25 times its share, rounded up, or one shard if its
  * share is less; and at least half its share, rounded down, and one shard if its share is one or
- * more. If a member joins or leaves, about 1/n of the shards change owners, and a few of these, or
- * none, between members that stay. A member has the same shards as long as the group is the same,
+ * more. If one of n members joins or leaves, about 1/n of the shards change owners, few or none of
+ * these between members that stay. A member has the same shards as long as the group is the same,
  * so use the host's name for an id rather than a process id.
  *
  * Members may say different counts, as while a new count is rolled out: shards that the same

@@ -34,7 +34,7 @@ typedef enum zkl_shards_event {
                                doubles up to 30 s. ZKL_EBUSY: another session has the id; the
                                program joins when that session's node is gone. The same error is
                                told once until it has passed */
-    ZKL_SHARDS_STOPPED = 5  /* the last event: the data may go. news->err is the reason:
+    ZKL_SHARDS_STOPPED = 5  /* the last event: fn_data may go. news->err is the reason:
                                ZKL_ECLOSED, the session was closed; ZKL_EAUTH, the server refused
                                its credentials; NULL: zkl_shards_free() was called, and all grants
                                are released */
