@@ -273,9 +273,8 @@ ZKL_API int zkl_shards_share_of(const zkl_member_info *member, zkl_shards_share 
  * count with the weight 1. If any does, those that say nothing get none.
  *
  * Members may see different lists for a while, and one that is gone may run on. So an owner must
- * also hold a lock for the shard before it works on it, until another contender waits
- * (zkl_grant_on_wanted()) while another member owns the shard. zkl_shards_start() does all of that.
- * Costs about 0.1 us for each member and shard.
+ * hold a lock for the shard too, until another contender waits while the shard has another owner:
+ * zkl_shards_start() does all of that. Costs about 0.1 us for each member and shard.
  *
  * Returns 0; or
  *   ZKL_EINVAL: owners or ms is NULL, or count is 0 or more than ZKL_SHARDS_MAX. */
