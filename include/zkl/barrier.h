@@ -1,5 +1,6 @@
 /* Barriers. A barrier is a node: clients wait while it exists. At a double barrier, members enter
- * together and leave together. Both have the layout of Curator and kazoo. */
+ * together and leave together. Both have the layout of Curator and kazoo. zkl(3) says what all
+ * functions have in common. */
 #ifndef ZKL_BARRIER_H
 #define ZKL_BARRIER_H
 
@@ -25,22 +26,14 @@ typedef struct zkl_barrier_options {
     }
 
 /* The functions below that have a timeout_ms block for timeout_ms at most; 0 means one session
- * timeout. A member of a double barrier whose time has passed leaves first, which takes one session
- * timeout more at most. Each of them goes on after a lost connection. If the answer to a change was
- * lost with it, zkl_barrier_set() and zkl_barrier_remove() take at least 22 s more, which a
- * timeout_ms of 0 does not limit. Each returns 0; or
- *   ZKL_EACCES, ZKL_EPROTO: the server refused a request;
- *   ZKL_ETIMEDOUT: the time passed while there was a connection; a change may have been made;
- *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
- *   ZKL_EAUTH: the server refused the session's credentials;
- *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_EINVAL: a handle is NULL;
- *   ZKL_ECLOSED: the session was closed, or the handle freed;
- *   ZKL_ECHILD;
- *   the codes that its own comment names.
+ * timeout; zkl_barrier_set() has an exception. They go on after a lost connection. A member of a
+ * double barrier whose time has passed leaves first, which takes one session timeout more at most.
+ * Each returns 0; or
+ *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed; a change may have been made;
+ *   ZKL_EACCES, ZKL_EPROTO, ZKL_EAUTH, ZKL_EDEADLK, ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD;
+ *   the codes that its own description names.
  *
- * The functions whose names end in _async do not block. If they return 0, fn(err, data) is called
- * exactly once; if they return an error, fn is never called. Each returns 0; or
+ * The functions whose names end in _async do not block: they call fn(err, data). Each returns 0; or
  *   ZKL_EINVAL: a handle or fn is NULL;
  *   ZKL_EBUSY, ZKL_EPERM: as the function of the same name without _async;
  *   ZKL_ECLOSED, ZKL_ECHILD.
@@ -50,28 +43,23 @@ typedef struct zkl_barrier_options {
 /* ---- a barrier: closed while its node exists ---- */
 
 /* Creates a handle for the barrier at path and stores it in *ret. path is as for zkl_mutex_new().
- * options may be NULL. Sends nothing to the server. Free the handle with zkl_barrier_free().
  *
  * Returns 0; or
- *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD. */
+ *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_barrier_new(zkl_barrier **ret, zkl_session *s, const char *path,
                             const zkl_barrier_options *options);
 
-/* Frees the handle. The barrier itself is unchanged. Calls in progress fail with ZKL_ECLOSED. No
- * call with b may begin afterwards. Never waits for the server. NULL is ignored. In a forked child
- * it does nothing. */
+/* Frees the handle. The barrier itself is unchanged. Calls in progress fail with ZKL_ECLOSED. */
 ZKL_API void zkl_barrier_free(zkl_barrier *b);
 
 /* Closes the barrier: creates its node, as a persistent one, unless it exists. After an error the
  * barrier may have been closed, or may be closed later, unless the server refused a request.
  *
- * If the answer was lost with a connection, the servers may still do that request, though it was
- * repeated, and even if the repetition was refused. So the call returns, or fails, when they cannot
- * any more: 22 s after the answer to the repetition, or 1.1 session timeouts if that is longer. (It
- * is 20 s or one session timeout, and drift_permille more; the default of that is a tenth.) A
- * timeout_ms of 0 limits only the time until that answer. If another timeout_ms passes during the
- * wait, the call fails then. The same holds for zkl_barrier_remove().
+ * If the answer was lost with a connection, the call repeats the request. The servers may still do
+ * the first one, even if the repetition was refused. So the call returns, or fails, when they
+ * cannot any more: 22 s after the answer to the repetition, or 1.1 session timeouts if that is
+ * longer, with the default drift_permille. A timeout_ms of 0 does not limit that wait; another one
+ * does. The same holds for zkl_barrier_remove().
  *
  * Also returns
  *   ZKL_EPATH: path is below an ephemeral node. */
@@ -84,13 +72,13 @@ ZKL_API int zkl_barrier_set(zkl_barrier *b, int64_t timeout_ms);
  *   ZKL_ENOTEMPTY: the node has children. */
 ZKL_API int zkl_barrier_remove(zkl_barrier *b, int64_t timeout_ms);
 
-/* Waits until the barrier is open. The server first catches up with the leader, so the function
- * waits for a barrier that was closed before the call began. If the ZooKeeper session expires, the
- * wait continues in the next one. The function may miss that a barrier was open if it is closed
- * again at once.
+/* Waits until the barrier is open. The server first catches up with its leader, so the function
+ * waits for a barrier that was closed before the call began. The wait continues in the next
+ * ZooKeeper session if this one expires. The function may miss that a barrier was open if it is
+ * closed again at once.
  *
  * Also returns
- *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all). */
+ *   ZKL_ELIMIT. */
 ZKL_API int zkl_barrier_wait(zkl_barrier *b, int64_t timeout_ms);
 ZKL_API int zkl_barrier_wait_async(zkl_barrier *b, int64_t timeout_ms, zkl_done_fn fn, void *data);
 
@@ -98,18 +86,15 @@ ZKL_API int zkl_barrier_wait_async(zkl_barrier *b, int64_t timeout_ms, zkl_done_
 
 /* Creates a handle for one member of the double barrier at path, and stores it in *ret. members is
  * how many members meet: 1 to 1000, and the same number for all members. One handle is one member:
- * it enters, leaves, and may then enter again. options may be NULL. Sends nothing to the server.
- * Free the handle with zkl_double_barrier_free().
+ * it enters, leaves, and may then enter again.
  *
  * Returns 0; or
- *   ZKL_EINVAL: ret or s is NULL, or path, members or options are invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD. */
+ *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_double_barrier_new(zkl_double_barrier **ret, zkl_session *s, const char *path,
                                    int members, const zkl_barrier_options *options);
 
 /* Frees the handle. A call in progress fails with ZKL_ECLOSED. A member that is inside leaves
- * without waiting for the others: its node is deleted in the background. No call with b may begin
- * afterwards. Never waits for the server. NULL is ignored. In a forked child it does nothing. */
+ * without waiting for the others: its node is deleted in the background. */
 ZKL_API void zkl_double_barrier_free(zkl_double_barrier *b);
 
 /* Waits until the handle's number of members is there, this member included, and enters with them.
@@ -117,27 +102,24 @@ ZKL_API void zkl_double_barrier_free(zkl_double_barrier *b);
  * The others wait until all of those have left. The node of a member that crashed in an earlier
  * round lets no member enter.
  *
- * If the time passes, the member leaves before the function returns: its node is deleted. If the
- * server does not answer for one session timeout more, the function returns, and the node is
- * deleted as soon as the server answers. The other members may have entered with this member just
+ * If the time passes, the member leaves: its node is deleted before the function returns, or as
+ * soon as the server answers again. The other members may have entered with this member just
  * before.
  *
  * If the answer to the create of the node was lost with a connection, the servers may do that
- * create late, though it was repeated. So the node is deleted only when they cannot any more: as
- * zkl_barrier_set() says, 22 s after the answer to the repetition, or 1.1 session timeouts if that
- * is longer. Before that a leave waits; and if an enter has failed, other members may still enter
- * with this member, and the handle is busy.
+ * create late. So the node is deleted only when they cannot any more, as zkl_barrier_set() says:
+ * 22 s after the answer to the repetition, or 1.1 session timeouts if that is longer. A leave waits
+ * until then. If an enter has failed, the handle is busy until then, and other members may still
+ * enter with this member.
  *
  * Also returns
  *   ZKL_ELOST: the session expired while the member waited, and its node is gone. Other members may
  *     have entered with this member before that;
- *   ZKL_EPATH: path is, or is below, an ephemeral node;
  *   ZKL_ELAYOUT: the round there was begun by a later version of this library, and this one does
  *     not know whom it lets in;
- *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all), or has too many ephemeral
- *     nodes (1 MiB of paths in all);
  *   ZKL_EBUSY: the member is inside, another call of this handle is in progress, or the node of a
- *     call that failed is not deleted yet. */
+ *     call that failed is not deleted yet;
+ *   ZKL_EPATH, ZKL_ELIMIT. */
 ZKL_API int zkl_double_barrier_enter(zkl_double_barrier *b, int64_t timeout_ms);
 ZKL_API int zkl_double_barrier_enter_async(zkl_double_barrier *b, int64_t timeout_ms,
                                            zkl_done_fn fn, void *data);
@@ -149,9 +131,9 @@ ZKL_API int zkl_double_barrier_enter_async(zkl_double_barrier *b, int64_t timeou
  * Also returns
  *   ZKL_ELOST: the session has expired since the member entered, and its node is gone. Other
  *     members may have concluded that this member had left;
- *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all);
  *   ZKL_EPERM: the member is not inside;
- *   ZKL_EBUSY: another call of this handle is in progress. */
+ *   ZKL_EBUSY: another call of this handle is in progress;
+ *   ZKL_ELIMIT. */
 ZKL_API int zkl_double_barrier_leave(zkl_double_barrier *b, int64_t timeout_ms);
 ZKL_API int zkl_double_barrier_leave_async(zkl_double_barrier *b, int64_t timeout_ms,
                                            zkl_done_fn fn, void *data);

@@ -1,5 +1,6 @@
 /* Counters: nodes whose data is a number. The format is that of Curator's SharedCount,
- * DistributedAtomicInteger and DistributedAtomicLong. */
+ * DistributedAtomicInteger and DistributedAtomicLong. zkl(3) says what all functions have in
+ * common. */
 #ifndef ZKL_COUNTER_H
 #define ZKL_COUNTER_H
 
@@ -18,55 +19,45 @@ typedef enum zkl_counter_width {
 } zkl_counter_width;
 
 /* Creates a handle for the counter at path and stores it in *ret. path is as for zkl_mutex_new().
- * Sends nothing to the server. Free the handle with zkl_counter_free().
  *
  * Returns 0; or
- *   ZKL_EINVAL: ret or s is NULL, path is invalid, or width is no value of zkl_counter_width;
- *   ZKL_ECLOSED, ZKL_ECHILD. */
+ *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_counter_new(zkl_counter **ret, zkl_session *s, const char *path,
                             zkl_counter_width width);
 
 /* Frees the handle; the node stays. Calls in progress end as if the handle were there, and watches
- * go on. No call with c may begin afterwards. Never waits for the server. NULL is ignored. In a
- * forked child it does nothing. */
+ * go on. */
 ZKL_API void zkl_counter_free(zkl_counter *c);
 
 /* The functions below block for timeout_ms at most; 0 means one session timeout. Each returns 0; or
  *   ZKL_ELAYOUT: the node's data has neither the width's number of bytes nor none; no data is 0;
- *   ZKL_EACCES, ZKL_EPROTO: the server refused to read, create or set the node;
- *   ZKL_ETIMEDOUT: the time passed while there was a connection;
- *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
- *   ZKL_EAUTH: the server refused the session's credentials;
- *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_EINVAL: c or a required output is NULL, or fence is not allowed;
- *   ZKL_ECLOSED, ZKL_ECHILD.
+ *   ZKL_EACCES, ZKL_EPROTO, ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH, ZKL_EDEADLK,
+ *     ZKL_ECLOSED, ZKL_ECHILD.
  *
  * The functions that write also return
  *   ZKL_EPATH: path is below an ephemeral node;
  *   ZKL_EOVERFLOW: the new number does not fit the width;
  *   ZKL_EBUSY: other clients wrote the counter first, 1,000 times in a row;
- *   ZKL_EUNKNOWN: the number may have been written, or may be written later. The connection broke
- *     before the answer came, and the node's present data does not tell: another client may have
- *     written the same number, or another number afterwards. Or the time passed or the session
- *     ended before the answer came. Or, without a fence, somebody deleted the node and made it anew
- *     between the read and the write: zkl_counter_add() and zkl_counter_compare_and_set() have
- *     written the number that was due in the former node.
+ *   ZKL_EUNKNOWN: the number may have been written, or may be written later. The connection broke,
+ *     the time passed or the session ended before the answer came, and the node's present data does
+ *     not tell. Or, without a fence, somebody deleted the node and made it anew between the read
+ *     and the write: zkl_counter_add() and zkl_counter_compare_and_set() have written the number
+ *     that was due in the former node.
  * After every result except 0 and ZKL_EUNKNOWN, the number was not written and will not be. A
  * missing node may get the number 0 all the same.
  *
- * These functions never write twice. Each write names the version of the node that was read before
- * it, and is tried again only where it cannot be applied twice. A missing node is created as a
- * persistent node, but not if the number itself is refused (ZKL_EVERSION, ZKL_EOVERFLOW). Without a
- * fence, or if a parent is missing, it has the number 0 first, and is then written. Missing parents
- * become containers.
+ * These functions never write twice. A missing node is created as a persistent node, but not if the
+ * number itself is refused (ZKL_EVERSION, ZKL_EOVERFLOW). Without a fence, or if a parent is
+ * missing, it has the number 0 first, and is then written. Missing parents become containers.
  *
  * fence may be NULL. Otherwise it is a grant of the counter's own session, but not of a membership,
- * and the number is written only while the grant's node exists, as by zkl_grant_multi(). That also
- * finds out what happened if the connection breaks. Functions with a fence also return
+ * and the number is written only while the grant's node exists, as by zkl_grant_multi(). Functions
+ * with a fence also return
  *   ZKL_ELOST, ZKL_EPERM: the grant was lost or released.
  */
 
-/* Stores the number in *ret; 0 if the node does not exist. The server first catches up with the
+/* Stores the number in *ret; 0 if the node does not exist. The server first catches up with its
  * leader. So the function sees every number whose write returned before this call began. */
 ZKL_API int zkl_counter_get(zkl_counter *c, int64_t timeout_ms, int64_t *ret);
 
@@ -85,8 +76,7 @@ ZKL_API int zkl_counter_add(zkl_counter *c, int64_t delta, const zkl_grant *fenc
 ZKL_API int zkl_counter_compare_and_set(zkl_counter *c, int64_t expected, int64_t value,
                                         const zkl_grant *fence, int64_t timeout_ms);
 
-/* Called on a library thread with the present number, and with each number that is another one than
- * the one before. If more than one comes before fn has returned, fn gets only the last. */
+/* Called on a library thread, as zkl_counter_watch() says. */
 typedef void (*zkl_counter_fn)(int64_t value, void *data);
 
 /* Watches the counter and stores the watch in *ret. The library calls fn(value, data) when it has
@@ -118,8 +108,7 @@ typedef void (*zkl_counter_fn)(int64_t value, void *data);
  *     zkl_watch_free(watch);
  *
  * Returns 0; or
- *   ZKL_EINVAL: ret, c or fn is NULL;
- *   ZKL_ECLOSED, ZKL_ECHILD. */
+ *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_counter_watch(zkl_watch **ret, zkl_counter *c, zkl_counter_fn fn, void *data);
 
 ZKL_END

@@ -1,4 +1,5 @@
-/* Work that all processes do once, once in each period, or for each instant. */
+/* Work that all processes do once, once in each period, or for each instant. zkl(3) says what all
+ * functions have in common. */
 #ifndef ZKL_ONCE_H
 #define ZKL_ONCE_H
 
@@ -18,9 +19,9 @@ typedef struct zkl_once_options {
                           that length: 10 to 31622400000 ms (366 days) */
     int64_t slack_ms;  /* with period_ms: how long before the due instant it may begin, in ms: less
                           than half the period. 0 (the default): a tenth of the period, 300000 at
-                          most. With calendar: how long before an instant a caller waits for it; 0
-                          (the default): 30000; 3600000, and half the time since the instant
-                          before, at most */
+                          most. With calendar: how long before an instant a caller waits for it, up
+                          to 3600000; 0 (the default): 30000. It is never more than half the time
+                          between that instant and the one before */
     const char *calendar; /* it is run once for each instant of that, as "30 2 * * *": five fields
                              as in crontab(5), numbers alone. The month must be *, and so must one
                              of the two for days. NULL (the default): none; not with period_ms */
@@ -51,60 +52,56 @@ typedef struct zkl_once_run {
     int64_t local_ms;     /* what the zone's clocks showed then, as if it were UTC's; 0: by none */
 } zkl_once_run;
 
-/* Frees a run. NULL is ignored. */
+/* Frees a run. */
 ZKL_API void zkl_once_run_free(zkl_once_run *run);
 
 /* Creates a handle for the work at path and stores it in *ret. path is as for zkl_mutex_new(): the
  * callers are contenders of a mutex there, and the record is the node path/record. All callers at
  * one path should use the same period and slack; where their calendars or zones differ, calls fail
- * with ZKL_ELAYOUT. options may be NULL. Sends nothing to the server.
- * Any number of threads may use one handle. Free it with zkl_once_free().
+ * with ZKL_ELAYOUT. Any number of threads may use one handle.
  *
  * Returns 0; or
- *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD. */
+ *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_once_new(zkl_once **ret, zkl_session *s, const char *path,
                          const zkl_once_options *options);
 
-/* Frees the handle. Calls whose work has not begun fail with ZKL_ECLOSED. Work that is under way,
- * and zkl_once_end(), zkl_once_done() and zkl_once_reset(), end as if the handle were there. Grants
- * that zkl_once_begin() gave stay valid, but their runs can no longer be recorded. No call with o
- * may begin afterwards. Never waits for the server. NULL is ignored. In a forked child it does
- * nothing. */
+/* Frees the handle. Calls whose work has not begun fail with ZKL_ECLOSED, and work that is under
+ * way goes on. Grants that zkl_once_begin() gave stay valid, but their runs can no longer be
+ * recorded. */
 ZKL_API void zkl_once_free(zkl_once *o);
 
-/* Does the work, on the thread that called zkl_once_call(), with no lock of the library held. grant
- * is lent, and protects what the work changes: zkl_grant_state(), zkl_grant_token() and
- * zkl_grant_multi() without ZKL_MULTI_RELEASE. To record a result, the function stores its bytes
- * and their number in *ret and *ret_size, which are NULL and 0 before; the bytes must be valid
- * until zkl_once_call() returns.
+/* Does the work, on the thread that called zkl_once_call(). grant is lent, and protects what the
+ * work changes: zkl_grant_state(), zkl_grant_token() and zkl_grant_multi() without
+ * ZKL_MULTI_RELEASE. To record a result, the function stores its bytes and their number in *ret and
+ * *ret_size, which are NULL and 0 before; the bytes must be valid until zkl_once_call() returns.
  *
  * Returns 0 if the work is done. With any other number it has failed: nothing is recorded, and
- * zkl_once_call() returns that number. It should be none that zkl_once_call() returns itself. Work
- * that ends its thread, or that a C++ exception leaves, has failed, too, and the lock is released.
+ * zkl_once_call() returns that number, which should be none of its own. Work that ends its thread,
+ * or that a C++ exception leaves, has failed, too, and the lock is released.
  *
  * The work may be begun twice: if its process dies or loses its session before the record is
  * written, the next caller begins it again. */
 typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret, size_t *ret_size);
 
 /* Runs fn if the work is due and no other caller does it; if another caller does, waits until that
- * one has. Without a period or a calendar, the work is due until a run is recorded. With a period,
- * it is due from the recorded instant on, less the slack. The next instant is then that one plus as
- * many whole periods as lead beyond the beginning of this run plus the slack: missed periods are
- * skipped. The first run is due at once, and the instants count from its beginning. All of this
- * goes by the servers' clocks.
+ * one has. All instants are by the servers' clocks.
+ *
+ * Without a period or a calendar, the work is due until a run is recorded. With a period, the first
+ * run is due at once, and the instants count from its beginning. The next run is due at the
+ * recorded instant, and may begin earlier by the slack. Periods without a run are skipped: the
+ * instant after a run is the first one that is later than the beginning of the run plus the slack.
  *
  * With a calendar, an instant comes when the clocks of the zone reach a time that the calendar
  * names: where they skip it, as they go forward; and the first time, if they show it twice. If the
  * field of hours is *, each instant at which they show one of the minutes counts instead. The work
- * becomes due at each instant, and stays due for late_ms, or until the next instant. A caller who
- * comes up to slack_ms before an instant waits for it, with the lock. A run is recorded for its
- * instant, whoever begins it and when; so no instant has two.
+ * is due from each instant on for late_ms, or until the next instant. A caller who comes up to
+ * slack_ms before an instant waits for it, with the lock. A run is recorded for its instant, and no
+ * instant has two.
  *
- * The run is recorded in one fenced transaction with the release of the lock. So of all runs for
- * one due instant one at most is completed, and none begins while the grant of another one is
- * valid. A caller whose run fails or loses the lock is followed by the next in line. When a run is
- * recorded all callers that wait for it return at once, with that run.
+ * The run is recorded in one fenced transaction with the release of the lock. So one run at most is
+ * recorded for a due instant, and none begins while the grant of another one is valid. After a
+ * caller whose run fails or who loses the lock comes the next in line. When a run is recorded, the
+ * callers that wait for it return with that run.
  *
  * timeout_ms limits the wait for others and for an instant; fn has no limit, and the record one
  * session timeout. With 0 the function does not wait for other callers, but for an instant that is
@@ -120,8 +117,7 @@ typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret,
  *   ZKL_ELOST: fn has returned 0, but the lock was lost: nothing is recorded;
  *   ZKL_EVERSION: fn has returned 0, but the record was reset while fn ran: nothing is recorded;
  *   ZKL_EUNKNOWN: fn has returned 0, and the record may or may not have been written;
- *   ZKL_ELIMIT: the result is too large, nothing is recorded; or the session watches too
- *     many paths (512 KiB in all), or has too many ephemeral nodes (1 MiB of paths in all);
+ *   ZKL_ELIMIT: the result is too large, and nothing is recorded; or as zkl(3) says;
  *   ZKL_EINVAL: o or fn is NULL;
  *   another number that fn has returned;
  *   the other codes of zkl_multilock_lock(). */
@@ -135,7 +131,7 @@ ZKL_API int zkl_once_call(zkl_once *o, int64_t timeout_ms, zkl_once_fn fn, void 
  * Returns 0; or
  *   ZKL_EEXIST: the work is done for now: zkl_once_done() gives the run;
  *   ZKL_ELAYOUT, ZKL_EOVERDUE: as zkl_once_call();
- *   ZKL_EINVAL: o or ret is NULL;
+ *   ZKL_EINVAL;
  *   the other codes of zkl_multilock_lock(). */
 ZKL_API int zkl_once_begin(zkl_once *o, int64_t timeout_ms, zkl_grant **ret) ZKL_MUST_CHECK;
 
@@ -156,36 +152,27 @@ ZKL_API int zkl_once_begin_async(zkl_once *o, int64_t timeout_ms, zkl_acquired_f
  *
  * Returns 0; or
  *   ZKL_EPERM: the grant was released, or is none of o's;
- *   ZKL_ELOST: the grant was lost; one that is older than that of o's last run, and was not
- *     released, counts as lost;
+ *   ZKL_ELOST: the grant was lost, or a later run of o has begun;
  *   ZKL_EVERSION: the record was reset while the work ran;
- *   ZKL_EUNKNOWN: the record may or may not have been written: no answer came, and in the time that
- *     was left the record did not tell;
+ *   ZKL_EUNKNOWN: the record may or may not have been written;
  *   ZKL_ELIMIT: size is more than ZKL_ONCE_RESULT_MAX;
- *   ZKL_EACCES, ZKL_EPROTO: the server refused to write the record;
- *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed before anything was sent;
- *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_EINVAL: o or grant is NULL, or result is and size is not 0;
- *   ZKL_ECLOSED, ZKL_ECHILD.
+ *   ZKL_EACCES, ZKL_EPROTO, ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EDEADLK, ZKL_ECLOSED,
+ *     ZKL_ECHILD.
  * After every result except 0 and ZKL_EUNKNOWN, nothing is recorded. */
 ZKL_API int zkl_once_end(zkl_once *o, const zkl_grant *grant, const void *result, size_t size,
                          int64_t timeout_ms);
 
 /* Reads the run that was recorded last and stores it in *ret, unless ret is NULL; free it with
  * zkl_once_run_free(). With a period or a calendar the next run may be due since: due_ms says so.
- * The server first catches up with the leader. Blocks for timeout_ms at most; 0 means one session
+ * The server first catches up with its leader. Blocks for timeout_ms at most; 0 means one session
  * timeout.
  *
  * Returns 0; or
  *   ZKL_ENOENT: no run is recorded;
  *   ZKL_ELAYOUT: path/record is no record;
- *   ZKL_EACCES, ZKL_EPROTO: the server refused to read the node;
- *   ZKL_ETIMEDOUT: the time passed while there was a connection;
- *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
- *   ZKL_EAUTH: the server refused the session's credentials;
- *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_EINVAL: o is NULL;
- *   ZKL_ECLOSED, ZKL_ECHILD. */
+ *   ZKL_EACCES, ZKL_EPROTO, ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH, ZKL_EDEADLK,
+ *     ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_once_done(zkl_once *o, int64_t timeout_ms, zkl_once_run **ret);
 
 /* Deletes the record, as if the work had never been run. A run that is in progress fails with
@@ -198,11 +185,7 @@ ZKL_API int zkl_once_done(zkl_once *o, int64_t timeout_ms, zkl_once_run **ret);
  *   ZKL_ENOTEMPTY: path/record has children;
  *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed; the record may have been deleted,
  *     or may be deleted later;
- *   ZKL_EACCES, ZKL_EPROTO: the server refused to delete the node;
- *   ZKL_EAUTH: the server refused the session's credentials;
- *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_EINVAL: o is NULL;
- *   ZKL_ECLOSED, ZKL_ECHILD. */
+ *   ZKL_EACCES, ZKL_EPROTO, ZKL_EAUTH, ZKL_EDEADLK, ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_once_reset(zkl_once *o, int64_t timeout_ms);
 
 ZKL_END

@@ -1,4 +1,5 @@
-/* The contenders at a path: snapshots for people and monitoring. Never base a decision on them. */
+/* The contenders at a path: snapshots for people and monitoring. Never base a decision on them.
+ * zkl(3) says what all functions have in common. */
 #ifndef ZKL_QUEUE_H
 #define ZKL_QUEUE_H
 
@@ -33,23 +34,21 @@ typedef enum zkl_client {
 /* A contender, owned by its snapshot. Later versions may append members. */
 typedef struct zkl_contender {
     const char *node;   /* the name of the child */
-    const char *owner;  /* the payload as valid UTF-8 without control characters; "" if empty. For
-                           nodes of this library, without the lines that the library adds (see
-                           zkl_grant_multi() and zkl_semaphore_acquire()). "__REVOKE__": the
+    const char *owner;  /* the payload as valid UTF-8 without control characters, and without the
+                           lines that this library adds to those of its own nodes. "__REVOKE__": the
                            contender was asked to give way, which replaced the payload */
     int64_t number;     /* the signed number in the name */
     uint64_t token;     /* the czxid of the node */
     int64_t session_id; /* the session that owns the node; 0: a persistent node */
     int64_t ctime_ms;   /* when the node was created: ms since 1970 by the server's wall clock */
-    int holds; /* judged by the names: 1: the contender holds; 0: it waits for another one. Some
-                  contenders of a semaphore may have come before its limit was changed last. Those
-                  with numbered permits hold if their nodes have numbers. The others count as
-                  holding, since an earlier limit may have admitted them */
+    int holds; /* judged by the names: 1: the contender holds; 0: it waits for another one. A
+                  contender that is older than the last change of its semaphore's limit counts as
+                  holding, as an earlier limit may have admitted it; but one with numbered permits
+                  only if its node has numbers */
     zkl_kind kind;
     zkl_client client;
-    int retains; /* 1: the name says that the contender's mutex handle retains (retain_ms). If the
-                    contender holds, it may be idle, which only its process knows. An idle holder
-                    leaves as soon as another contender arrives. 0: the name does not say so */
+    int retains; /* 1: the name says that the contender's mutex handle retains (retain_ms): as a
+                    holder it may be idle. 0: the name does not say so */
 } zkl_contender;
 
 /* For reading a long queue, or one queue repeatedly. Fill with ZKL_QUEUE_OPTIONS_INIT, then change
@@ -60,9 +59,8 @@ typedef struct zkl_queue_options {
                          are known by name only: owner is "", and token, session_id and
                          ctime_ms are 0 */
     const zkl_queue *previous; /* an earlier snapshot of the path, or NULL. A waiting contender that
-                                  was read for that snapshot is not read again. It is recognized by
-                                  its name, so a later change of its data is not seen. Used during
-                                  the call only */
+                                  was read for that snapshot is not read again, so a later change
+                                  of its data may not be seen. Used during the call only */
 } zkl_queue_options;
 
 #define ZKL_QUEUE_OPTIONS_INIT                                                                     \
@@ -70,36 +68,30 @@ typedef struct zkl_queue_options {
         sizeof(zkl_queue_options), 0, NULL                                                         \
     }
 
-/* Reads the contenders below path, in queue order, and stores the snapshot in *ret. options may be
- * NULL. Blocks for timeout_ms at most; 0 means one session timeout. A contender that leaves while
- * the queue is being read is left out. Free the snapshot with zkl_queue_free().
+/* Reads the contenders below path, in queue order, and stores the snapshot in *ret. Blocks for
+ * timeout_ms at most; 0 means one session timeout. A contender that leaves while the queue is being
+ * read is left out.
  *
  * Returns 0; or
  *   ZKL_ENOENT: path does not exist;
  *   ZKL_EACCES: the server refused permission to read path or a contender;
- *   ZKL_ETIMEDOUT: the servers did not answer in time;
- *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
- *   ZKL_EAUTH: the server refused the session's credentials;
- *   ZKL_EPROTO: the server gave an invalid answer;
- *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD. */
+ *   ZKL_EINVAL, ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH, ZKL_EPROTO, ZKL_EDEADLK,
+ *     ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path,
                            const zkl_queue_options *options, int64_t timeout_ms);
 
-/* Returns the number of contenders in the snapshot. Returns 0 for NULL. */
+/* Returns the number of contenders in the snapshot. */
 ZKL_API size_t zkl_queue_count(const zkl_queue *q);
 
-/* Returns contender i. Contender 0 is the first in line. The contender is valid as long as the
- * snapshot. Returns NULL if there is no contender i, or if q is NULL. */
+/* Returns contender i, which is valid as long as the snapshot. Contender 0 is the first in line.
+ * Returns NULL if there is no contender i. */
 ZKL_API const zkl_contender *zkl_queue_get(const zkl_queue *q, size_t i);
 
-/* Frees a snapshot. NULL is ignored. */
+/* Frees a snapshot. */
 ZKL_API void zkl_queue_free(zkl_queue *q);
 
 /* Asks contenders at path to give way, as Curator's Revoker does: sets the data of their nodes to
- * "__REVOKE__", which replaces the payload; the line with the numbers of permits stays below it
- * (see zkl_semaphore_acquire()). A holder of this library hears the request through
+ * "__REVOKE__", which replaces the payload. A holder of this library hears the request through
  * zkl_grant_on_revoke(), ZKL_ELECTION_ASKED or ZKL_SHARDS_ASKED; a holder of Curator hears it if it
  * is revocable. The request forces nothing. The function does not wait for the holder, which may
  * give way later or never.
@@ -109,9 +101,8 @@ ZKL_API void zkl_queue_free(zkl_queue *q);
  * of a lock; the writer, or each reader, of a read-write lock; each contender that holds permits.
  *
  * The function stores in *ret a snapshot of the contenders that were asked, as they were before:
- * owner is the payload that was replaced. Free the snapshot with zkl_queue_free(). Blocks for
- * timeout_ms at most; 0 means one session timeout. Asking twice does no harm. After an error some
- * contenders may have been asked.
+ * owner is the payload that was replaced. Blocks for timeout_ms at most; 0 means one session
+ * timeout. Asking twice does no harm. After an error some contenders may have been asked.
  *
  * Returns 0; or
  *   ZKL_ENOENT: path does not exist, no contender holds, node is no contender's, or those to be
@@ -122,16 +113,14 @@ ZKL_API int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, 
                              int64_t timeout_ms);
 
 /* Removes a contender's node by force. Use it for a contender that is known to be dead or that
- * cannot be asked. The next contender then acquires the lock. The removed contender may still
- * believe that it holds the lock until its next event or its deadline; until then only the token
- * protects.
+ * cannot be asked. The removed contender may still believe that it holds the lock until its next
+ * event or its deadline; until then only the token protects.
  *
  * node and token are those of the contender in a snapshot of path, so the function removes only a
- * contender that the caller has seen. It lists and reads the node once more before it deletes it.
- * (The names of zk-ruby's nodes have no id. If the directory is deleted and created anew between
- * that read and the delete, the function may delete another node that got the same number there.)
- * Blocks for timeout_ms at most; 0 means one session timeout. If a connection breaks before the
- * answer, the library finds out what happened.
+ * contender that the caller has seen. It reads the node once more before it deletes it. (The names
+ * of zk-ruby's nodes have no id. If the directory is deleted and created anew between that read and
+ * the delete, the function may delete another node that got the same number there.) Blocks for
+ * timeout_ms at most; 0 means one session timeout.
  *
  * Returns 0 if the node is gone; or
  *   ZKL_ENOENT: the contender no longer exists, and this call did not remove it;
@@ -139,13 +128,12 @@ ZKL_API int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, 
  *   ZKL_ENOTEMPTY: the node has children;
  *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed; the node may have been removed, or
  *     may be removed later;
- *   ZKL_EAUTH, ZKL_EPROTO, ZKL_EDEADLK, ZKL_ECLOSED, ZKL_ECHILD: as zkl_queue_read();
- *   ZKL_EINVAL: s or node is NULL, or path is invalid. */
+ *   ZKL_EINVAL, ZKL_EAUTH, ZKL_EPROTO, ZKL_EDEADLK, ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_queue_break(zkl_session *s, const char *path, const char *node, uint64_t token,
                             int64_t timeout_ms);
 
-/* Reports that a queue may have changed, but not how. Called on a library thread. The function
- * cannot read the queue itself (ZKL_EDEADLK); it should wake the thread that does. */
+/* Reports that a queue may have changed. Called on a library thread. The function cannot read the
+ * queue itself (ZKL_EDEADLK); it should wake the thread that does. */
 typedef void (*zkl_queue_fn)(void *data);
 
 /* Watches the queue at path and stores the watch in *ret. The library calls fn(data)
@@ -162,8 +150,7 @@ typedef void (*zkl_queue_fn)(void *data);
  * Never waits. End the watch with zkl_watch_free(); when the session is closed its calls end.
  *
  * Returns 0; or
- *   ZKL_EINVAL: ret, s or fn is NULL, or path is invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD. */
+ *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_queue_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_queue_fn fn,
                             void *data);
 

@@ -1,10 +1,10 @@
 /* Shards: numbered work that the members of a group share. A program joins the group, is told which
  * shards are its own, with a grant for each, and is asked to give a shard up when it moves to
  * another member. A shard is worked on only with its grant, which is that of a lock: one holder at
- * a time, who knows its deadline, and a fencing token that rises. The list of members decides only
- * who asks for the lock, and who gives it up. Below one path, "PATH/members" is the group and
- * "PATH/shards/K" the lock of shard K. So it is for "zkl shards", and programs and commands share
- * one group. zkl_shards_plan() says how evenly shards are shared out. */
+ * a time, who knows its deadline, and a fencing token that rises. Below one path, "PATH/members" is
+ * the group and "PATH/shards/K" the lock of shard K. Programs and "zkl shards" commands share one
+ * group. zkl_shards_plan() says how evenly shards are shared out, and zkl(3) what all functions
+ * have in common. */
 #ifndef ZKL_SHARDS_H
 #define ZKL_SHARDS_H
 
@@ -24,22 +24,20 @@ typedef enum zkl_shards_event {
     ZKL_SHARDS_ASKED = 2,   /* the shard is to be given up: finish what is under way, begin nothing
                                new, and release the grant. Another member waits for the shard, or
                                zkl_queue_revoke() has asked for it, or zkl_shards_free() was
-                               called. Told at most once for each grant. LOST may follow, if the
-                               grant is lost before it is released */
+                               called. Told at most once for each grant. LOST may follow */
     ZKL_SHARDS_LOST = 3,    /* the grant was lost: stop at once, and release the grant. Until then
-                               this program does not get the shard again. The node, if it still
-                               exists, is deleted when this call has returned, but one session
-                               timeout after the loss at the latest. Not told of a grant that was
-                               released before */
+                               this program does not get the shard again. When this call has
+                               returned, the node is deleted (zkl(7), "After a loss"). Not told of a
+                               grant that was released before */
     ZKL_SHARDS_FAILED = 4,  /* news->err is in the way: of the program as a member, or of the lock
                                of one shard. The library tries again after a pause of 1 s, which
                                doubles up to 30 s. ZKL_EBUSY: another session has the id; the
                                program joins when that session's node is gone. The same error is
                                told once until it has passed */
-    ZKL_SHARDS_STOPPED = 5  /* the last event: no shard is the program's any more, and the data may
-                               go. news->err is the reason: ZKL_ECLOSED, the session was closed;
-                               ZKL_EAUTH, the server refused its credentials; NULL:
-                               zkl_shards_free() was called, and all grants are released */
+    ZKL_SHARDS_STOPPED = 5  /* the last event: fn_data may go. news->err is the reason:
+                               ZKL_ECLOSED, the session was closed; ZKL_EAUTH, the server refused
+                               its credentials; NULL: zkl_shards_free() was called, and all grants
+                               are released */
 } zkl_shards_event;
 
 /* What comes with an event. Valid during the call, but for the grant, which the callee owns. Later
@@ -51,9 +49,8 @@ typedef struct zkl_shards_news {
 } zkl_shards_news;
 
 /* Called on a library thread, in the order of events. While a call has not returned, no other event
- * is told, and a shard that others wait for stays with this program. Each grant keeps its deadline
- * all the same, which zkl_grant_remaining_ms() tells on any thread. So hand the work to threads of
- * the program. */
+ * is told, and a shard that others wait for stays with this program. So hand the work to threads of
+ * the program. zkl_grant_remaining_ms() tells the deadline on any thread. */
 typedef void (*zkl_shards_fn)(zkl_shards *shards, zkl_shards_event event,
                               const zkl_shards_news *news, void *data);
 
@@ -76,8 +73,8 @@ typedef struct zkl_shards_options {
  * stores the handle in *ret. Calls fn for each event, even before the function has returned. count
  * is 1 to ZKL_SHARDS_MAX; members may say different counts, as zkl_shards_plan() says. path is as
  * for zkl_mutex_new(), and id as for zkl_member_join(): use the host's name, so that a program that
- * is started again has the same shards, and with several programs on a host a number of each.
- * options may be NULL. Never waits. Free the handle with zkl_shards_free().
+ * is started again has the same shards, and with several programs on a host a number of each. Never
+ * waits.
  *
  *     static void on_shard(zkl_shards *all, zkl_shards_event event, const zkl_shards_news *news,
  *                          void *data)
@@ -93,32 +90,28 @@ typedef struct zkl_shards_options {
  *
  * The library asks for a shard when the plan has given it to this member for half a second. It
  * keeps a shard until somebody waits for its lock while the plan gives the shard to another member,
- * or while others may think that this member is gone; then it tells ZKL_SHARDS_ASKED. A program may
+ * or while others may think that this member is gone; then it tells ZKL_SHARDS_ASKED. There is no
+ * limit for the time from ASKED to the release, and other members wait that long. A program may
  * give up a shard unasked, as one on which it cannot work: the library asks for it again after a
- * pause of 1 s, which doubles up to 30 s. There is no limit for the time from ASKED to the release,
- * since the library cannot end the program's work; other members wait that long.
+ * pause of 1 s, which doubles up to 30 s.
  *
- * All is done in one ZooKeeper session. When it ends, each grant is LOST, and the program joins
- * again in the next one. The session is kept proved (see zkl(7)), whether the program has a shard
- * or not. A shard costs what a mutex costs. A session can have some 5,000 of them whose nodes have
- * paths of 200 bytes, since its ephemeral nodes may have 1 MiB of paths in all.
+ * All is done in one ZooKeeper session, which is kept proved (see zkl(7)). When it ends, each grant
+ * is LOST, and the program joins again in the next one. A shard costs what a mutex costs. A session
+ * can have some 5,000 of them whose nodes have paths of 200 bytes, since its ephemeral nodes may
+ * have 1 MiB of paths in all.
  *
  * Returns 0; or
  *   ZKL_EBUSY: a member of this session has this path and id, and has not left;
- *   ZKL_EINVAL: ret, s or fn is NULL; path, count, id or options are invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD. */
+ *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_shards_start(zkl_shards **ret, zkl_session *s, const char *path, size_t count,
                              const char *id, zkl_shards_fn fn, void *fn_data,
                              const zkl_shards_options *options);
 
-/* Leaves the group, gives up the shards, and frees the handle. Never waits for the server. No
- * further lock is acquired, ZKL_SHARDS_ASKED is told of each shard that the program has, unless it
- * was told before, and other members wait for these from now on. Events come up to
- * ZKL_SHARDS_STOPPED: their handle must not be used any more, and fn_data must be valid until then.
- * Grants that were not released stay valid until they are. No call with shards may begin
- * afterwards. May be called inside a callback. To end a program without a drain, call
- * zkl_session_close() instead, and free the handle after that. NULL is ignored. In a forked child
- * it does nothing. */
+/* Leaves the group, gives up the shards, and frees the handle. No further lock is acquired, and
+ * ZKL_SHARDS_ASKED is told of each shard that the program has, unless it was told before. Events
+ * come up to ZKL_SHARDS_STOPPED: their handle must not be used any more, and fn_data must be valid
+ * until then. Grants that were not released stay valid until they are. To end a program without a
+ * drain, call zkl_session_close() instead, and free the handle after that. */
 ZKL_API void zkl_shards_free(zkl_shards *shards);
 
 ZKL_END
