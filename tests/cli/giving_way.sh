@@ -64,7 +64,7 @@ expect_no_node "nothing is left" $L
 # Nothing is forced: a command that ignores TERM goes on, and keeps the lock.
 rm -f "$scratch/ready"
 "$ZKL" lock $L --on-revoke=term bash -c 'trap "touch \$scratch/heard" TERM; touch $scratch/ready
-    until [ -e $scratch/enough ]; do sleep 0.02; done' 2>/dev/null &
+    until [ -e $scratch/enough ]; do sleep 0.02; done; exit 0' 2>/dev/null &
 stubborn=$!
 remember "$stubborn"
 wait_until "it runs" test -e "$scratch/ready"

@@ -441,14 +441,14 @@ others() { # WHAT MOUNT-OF-/PROC UNSEEN
     [ -z "$2" ] || as=(unshare -m sh -c "mount $2 /proc && exec \"\$@\"" sh "${nobody[@]}")
     rm -f "$scratch"/{ready,lines,act,letgo}
     mkfifo -m 666 "$scratch/letgo"
-    touch "$scratch/ready.new"
-    chmod 777 "$scratch/ready.new"
+    touch "$scratch/ready"
+    chmod 777 "$scratch/ready"
     "${as[@]}" "$ZKL" lock $L --status-fd 9 --kill-after 0.3 -- sh -c '
-        "$scratch/root" --reuid=0 sh -c "echo \$\$ >\$scratch/ready.new; mv \$scratch/ready.new \$scratch/ready; read x <\$scratch/letgo"
+        "$scratch/root" --reuid=0 sh -c "echo \$\$ >\$scratch/ready; read x <\$scratch/letgo"
         echo' 9>"$scratch/lines" 2>"$scratch/holder.err" &
     holder=$!
     remember "$holder"
-    wait_until "$1: the command runs" test -e "$scratch/ready"
+    wait_until "$1: the command runs" test -s "$scratch/ready"
     member=$(<"$scratch/ready")
     remember "$member"
     kill -TERM "$holder"
