@@ -1,9 +1,8 @@
-/* A grant: the right to a lock that its holder has. A grant knows its own deadline. An owned
- * grant is a zkl_grant *, a lent one a const zkl_grant *. A lent grant is invalid for everybody
- * after its owner's last unlock, after the end of that thread, or after the mutex was freed,
- * except inside callbacks of the grant. That of zkl_election_start() is invalid after its term,
- * and that of zkl_once_call() after its work. Another holder's grant may have its memory by
- * then. */
+/* A grant: the right to a lock that its holder has. A grant knows its own deadline. An owned grant
+ * is a zkl_grant *, a lent one a const zkl_grant *. A lent grant is invalid for everybody after its
+ * owner's last unlock, after the end of that thread, or after the mutex was freed, except inside
+ * callbacks of the grant. That of zkl_election_start() is invalid after its term, and that of
+ * zkl_once_call() after its work. Another holder's grant may have its memory by then. */
 #ifndef ZKL_GRANT_H
 #define ZKL_GRANT_H
 
@@ -40,17 +39,16 @@ typedef enum zkl_loss {
 /* Called at a change of state, on a library thread. */
 typedef void (*zkl_grant_fn)(const zkl_grant *grant, zkl_state state, void *data);
 
-/* Returns the fencing token: the czxid of the contender's node. It rises from one holder of a
- * path to the next; see also zkl_grant_turn() and zkl_grant_part(). It never changes and can
- * always be read, even after a loss and in a forked child. Returns 0 for NULL; no grant has that
- * token. */
+/* Returns the fencing token: the czxid of the contender's node. It rises from one holder of a path
+ * to the next; see also zkl_grant_turn() and zkl_grant_part(). It never changes and can always be
+ * read, even after a loss and in a forked child. Returns 0 for NULL; no grant has that token. */
 ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
 
-/* Returns the number of the grant's turn, from 0. A mutex that retains (retain_ms) grants one
- * node, and so one token, several times, and the turn rises with each grant. So the pair (token,
- * turn) rises with every grant of a path. The turn of a member that joins again with the same
- * node rises, too. The turn can be read whenever the token can. Returns 0 for every other kind
- * of grant, and for NULL. */
+/* Returns the number of the grant's turn, from 0. A mutex that retains (retain_ms) grants one node,
+ * and so one token, several times, and the turn rises with each grant. So the pair (token, turn)
+ * rises with every grant of a path. The turn of a member that joins again with the same node rises,
+ * too. The turn can be read whenever the token can. Returns 0 for every other kind of grant, and
+ * for NULL. */
 ZKL_API uint64_t zkl_grant_turn(const zkl_grant *g);
 
 /* The size of a fence in bytes, with its final 0. */
@@ -66,11 +64,11 @@ enum { ZKL_FENCE_SIZE = 33 };
  *   ZKL_ERANGE: size is too small. */
 ZKL_API int zkl_grant_fence(const zkl_grant *g, char *buf, size_t size);
 
-/* Returns for how many milliseconds, rounded down, no other client can acquire the lock. The
- * time counts from the moment inside the call at which the clocks are read; zkl_grant_deadline()
- * gives the instant itself. Returns 0 if the grant was lost or released, in the last millisecond
- * before the deadline, in a forked child and for NULL. The function reads two clocks and a few
- * words of memory. It works even if no thread of the library runs. */
+/* Returns for how many milliseconds, rounded down, no other client can acquire the lock. The time
+ * counts from the moment inside the call at which the clocks are read; zkl_grant_deadline() gives
+ * the instant itself. Returns 0 if the grant was lost or released, in the last millisecond before
+ * the deadline, in a forked child and for NULL. The function reads two clocks and a few words of
+ * memory. It works even if no thread of the library runs. */
 ZKL_API int64_t zkl_grant_remaining_ms(const zkl_grant *g);
 
 /* An instant on two clocks of this machine. All processes of the machine read the same values,
@@ -97,10 +95,10 @@ ZKL_API int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret);
  * zkl_grant_remaining_ms(). Returns ZKL_LOST in a forked child and for NULL. */
 ZKL_API zkl_state zkl_grant_state(const zkl_grant *g);
 
-/* Returns why the grant was lost, or ZKL_LOSS_NONE if zkl_grant_state() does not return
- * ZKL_LOST. The reason is set together with the state LOST and never changes after that. Costs
- * as little as zkl_grant_remaining_ms(). Returns ZKL_LOSS_FORKED in a forked child, even if the
- * grant was lost before, and ZKL_LOSS_NONE for NULL. */
+/* Returns why the grant was lost, or ZKL_LOSS_NONE if zkl_grant_state() does not return ZKL_LOST.
+ * The reason is set together with the state LOST and never changes after that. Costs as little as
+ * zkl_grant_remaining_ms(). Returns ZKL_LOSS_FORKED in a forked child, even if the grant was lost
+ * before, and ZKL_LOSS_NONE for NULL. */
 ZKL_API zkl_loss zkl_grant_loss(const zkl_grant *g);
 
 /* Returns a constant text for a reason, such as "somebody else deleted the node", or "unknown
@@ -145,22 +143,22 @@ ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);
  *   ZKL_ECHILD. */
 ZKL_API int zkl_grant_on_change(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
-/* Registers fn(g, state, data), which is called once, when another contender waits for the lock.
- * If one already waits, fn is called now. For a reader or a holder of permits, a list tells
- * whether one waits. For others every child that appears in or disappears from the lock's
- * directory counts as a contender, and so does another caller of a mutex that does not retain.
- * state is the state when the library heard of the contender; the call may come late. A
- * contender that arrives after the grant has ended is not reported. The registration may cost
- * one list of the directory for each node of the grant, and leaves a watch there. Registrations
- * add up, and end with the grant. Returns as zkl_grant_on_change(). */
+/* Registers fn(g, state, data), which is called once, when another contender waits for the lock. If
+ * one already waits, fn is called now. For a reader or a holder of permits, a list tells whether
+ * one waits. For others every child that appears in or disappears from the lock's directory counts
+ * as a contender, and so does another caller of a mutex that does not retain. state is the state
+ * when the library heard of the contender; the call may come late. A contender that arrives after
+ * the grant has ended is not reported. The registration may cost one list of the directory for each
+ * node of the grant, which leaves a watch there. Registrations add up, and end with the grant.
+ * Returns as zkl_grant_on_change(). */
 ZKL_API int zkl_grant_on_wanted(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Registers fn(g, state, data), which is called once, when somebody asks the holder to give way
- * (zkl(7), GIVING WAY). If that has happened already, even before the grant, fn is called now.
- * The holder may release the lock now, later or never. state is the state when the library heard
- * of the request; the call may come late. A request that comes after the grant has ended is not
- * reported. The registration may cost one read of each node of the grant, and leaves a watch
- * there. Registrations add up, and end with the grant. Returns as zkl_grant_on_change(). */
+ * (zkl(7), GIVING WAY). If that has happened already, even before the grant, fn is called now. The
+ * holder may release the lock now, later or never. state is the state when the library heard of the
+ * request; the call may come late. A request that comes after the grant has ended is not reported.
+ * The registration may cost one read of each node of the grant, which leaves a watch there.
+ * Registrations add up, and end with the grant. Returns as zkl_grant_on_change(). */
 ZKL_API int zkl_grant_on_revoke(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Releases a grant that the caller owns: one that came as zkl_grant *. The lock of a grant that is
@@ -170,10 +168,10 @@ ZKL_API int zkl_grant_on_revoke(const zkl_grant *g, zkl_grant_fn fn, void *data)
  * ignored and logged while somebody else has the grant, and is undefined after that.
  *
  * Unless a mutex retains the node, the library deletes it in the background, and tries until the
- * deletion is confirmed or the session has ended. Never waits for the server:
- * zkl_session_flush() does. g is invalid afterwards, except inside callbacks of g. Transactions
- * in progress end as if it were not released. A call that has g as its fence fails with
- * ZKL_EPERM where it would begin another transaction. In a forked child it does nothing. */
+ * deletion is confirmed or the session has ended. Never waits for the server: zkl_session_flush()
+ * does. g is invalid afterwards, except inside callbacks of g. Transactions in progress end as if
+ * it were not released. A call that has g as its fence fails with ZKL_EPERM where it would begin
+ * another transaction. In a forked child it does nothing. */
 ZKL_API void zkl_grant_release(zkl_grant *g);
 
 ZKL_END

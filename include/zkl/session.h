@@ -26,8 +26,7 @@ typedef struct zkl_log_record {
 } zkl_log_record;
 
 /* Receives one line. The record and its strings are valid during the call. Called on a library
- * thread, in the order of the lines. The function must not block for long, since other callbacks
- * wait for it.
+ * thread, in the order of the lines. Other callbacks wait for the function.
  *
  * The events of a session:
  *   session: a ZooKeeper session was made (ZKL_LOG_INFO);
@@ -41,7 +40,7 @@ typedef struct zkl_log_record {
  *   old-servers: the servers do not know a kind of node, and others are made;
  *   servers-changed: other addresses are tried when there is no connection (ZKL_LOG_INFO);
  *   no-renewal: grants end early, since a renewal takes too long for the session timeout that the
- *     servers allow, or a server refuses it: the text says what to change;
+ *     servers allow, or a server refuses it: the text says more;
  *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
  * The events of a lock, a queue or a member:
  *   lost: a grant was lost, but not that of a membership, and not by zkl_session_close();
@@ -66,10 +65,10 @@ typedef struct zkl_log_record {
  *   libzookeeper-connect: the same, about an attempt to connect (ZKL_LOG_DEBUG).
  * Levels that are not given are ZKL_LOG_WARN. A later version may add events.
  *
- * In 60 s at most 10 lines of one event are delivered; the tenth says so. The number of the
- * others comes later, as the member suppressed of a line of that event. After such a line the
- * time is twice as long as before, at most an hour. Without a callback, stderr receives the same
- * lines, but none of libzookeeper. */
+ * In 60 s at most 10 lines of one event are delivered; the tenth says so. The number of the others
+ * comes later, as the member suppressed of a line of that event. After such a line the time is
+ * twice as long as before, at most an hour. Without a callback, stderr receives the same lines, but
+ * none of libzookeeper. */
 typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
 
 /* What happened to a session.
@@ -87,12 +86,12 @@ typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
  *     has left, and a request of it may still be done (zkl_member_leave()).
  *
  * For the last two reasons the library ends a ZooKeeper session only while nobody uses it. It is
- * used while it holds a grant; while a member is in a group or joins it, or is in a double
- * barrier or waits for the others there; during a call of a counter, of
- * zkl_semaphore_get_limit(), zkl_semaphore_set_limit() or zkl_members_read(); during a
- * transaction; during zkl_session_call(); and while the program keeps it (zkl_session_keep()).
- * For the last but one reason it is used by waiters, too. After a session timeout without a
- * connection, only the grant of a lock still counts. */
+ * used while it holds a grant; while a member is in a group or joins it, or is in a double barrier
+ * or waits for the others there; during a call of a counter, of zkl_semaphore_get_limit(),
+ * zkl_semaphore_set_limit() or zkl_members_read(); during a transaction; during zkl_session_call();
+ * and while the program keeps it (zkl_session_keep()). For the last but one reason it is used by
+ * waiters, too. After a session timeout without a connection, only the grant of a lock still
+ * counts. */
 typedef enum zkl_session_event {
     ZKL_SESSION_CONNECTED = 1, /* there is a connection, the first one or a new one */
     ZKL_SESSION_SUSPENDED = 2, /* the connection was lost; the ZooKeeper session may continue */
@@ -231,10 +230,10 @@ ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
  *   ZKL_EAUTH, ZKL_ECLOSED, ZKL_EDEADLK, ZKL_EINVAL, ZKL_ECHILD. */
 ZKL_API int zkl_session_flush(zkl_session *s, int64_t timeout_ms);
 
-/* Returns why the session has no connection at this moment, or ZKL_OUTAGE_NONE if it has one.
- * While it has none, the errors ZKL_EUNREACHABLE, ZKL_EHOST and ZKL_EAUTH of calls that wait say
- * the same in their text. Never waits for a server. Returns ZKL_OUTAGE_UNKNOWN if s is NULL and
- * in a forked child. */
+/* Returns why the session has no connection at this moment, or ZKL_OUTAGE_NONE if it has one. While
+ * it has none, the errors ZKL_EUNREACHABLE, ZKL_EHOST and ZKL_EAUTH of calls that wait say the same
+ * in their text. Never waits for a server. Returns ZKL_OUTAGE_UNKNOWN if s is NULL and in a forked
+ * child. */
 ZKL_API zkl_outage zkl_session_outage(zkl_session *s);
 
 /* Registers fn(s, event, id, data), which is called at every later event. If there is a connection
@@ -278,10 +277,10 @@ ZKL_API int zkl_session_dispatch(zkl_session *s);
  * tell the list of a long-lived program of servers that replace others. The library does not follow
  * with TLS, if the permission to read that node is missing, or with the option fixed_servers.
  *
- * Both need libzookeeper's lines about errors. If a program switches them off
- * (zoo_set_debug_level(0)), each of its ZooKeeper sessions stays on the servers with which it was
- * opened. So does each session of a process beyond the 256th, whose lines of libzookeeper are not
- * logged, either.
+ * A new list and a reconfigured ensemble need libzookeeper's lines about errors. If a program
+ * switches them off (zoo_set_debug_level(0)), each of its ZooKeeper sessions stays on the servers
+ * with which it was opened. So does each session of a process beyond the 256th, whose lines of
+ * libzookeeper are not logged, either.
  *
  * Returns 0; or
  *   ZKL_EINVAL: s is NULL, or connect is invalid or has another chroot;
@@ -291,9 +290,8 @@ ZKL_API int zkl_session_set_servers(zkl_session *s, const char *connect);
 /* Declares that the program has ephemeral nodes or watches of its own in the ZooKeeper session,
  * made with the handle that zkl_session_call() lends: the library then does not end that session by
  * itself (see ZKL_SESSION_REPLACED). It may still expire, and the declaration then holds for the
- * next one, too. keep 1 declares; 0 takes one declaration back. They are counted, so that several
- * parts of a program may each have their own. Call the function before the first node is made, or
- * inside the function that makes it. Never waits.
+ * next one, too. keep 1 declares; 0 takes one declaration back. Declarations are counted.  Call the
+ * function before the first node is made, or inside the function that makes it. Never waits.
  *
  * Returns 0; or
  *   ZKL_EPERM: keep is 0, and there is no declaration to take back;
@@ -304,8 +302,8 @@ ZKL_API int zkl_session_keep(zkl_session *s, int keep);
  * first one and between two; in a forked child; and for NULL. */
 ZKL_API int64_t zkl_session_id(zkl_session *s);
 
-/* The id of a ZooKeeper session, and the password with which any process can take it up. It is
- * for what guards a program: when the program is dead, the guard ends its session. */
+/* The id of a ZooKeeper session, and the password with which any process can take it up. It is for
+ * what guards a program: when the program is dead, the guard ends its session. */
 typedef struct zkl_session_claim {
     int64_t id;
     unsigned char password[16];
@@ -344,21 +342,21 @@ ZKL_API int zkl_session_end(const char *connect, const zkl_session_options *opti
  * timeout of the options. Returns ZKL_EINVAL if s is NULL, and ZKL_ECHILD in a forked child. */
 ZKL_API int zkl_session_timeout_ms(zkl_session *s);
 
-/* Ends the session: grants become LOST, operations fail with ZKL_ECLOSED, and the session's
- * nodes are deleted. Waits for callbacks that are running or queued, at most 5 s for the server
- * and for functions that zkl_session_call() calls, and at most 0.5 s for a stderr that accepts
- * no data. Inside a callback the function waits for none of these, and the session ends in the
- * background. s is invalid afterwards. Handles that were made from s stay valid until they are
- * freed (zkl(3), Ownership). */
+/* Ends the session: grants become LOST, operations fail with ZKL_ECLOSED, and the session's nodes
+ * are deleted. Waits for callbacks that are running or queued, at most 5 s for the server and for
+ * functions that zkl_session_call() calls, and at most 0.5 s for a stderr that accepts no data.
+ * Inside a callback the function waits for none of these, and the session ends in the background. s
+ * is invalid afterwards. Handles that were made from s stay valid until they are freed (zkl(3),
+ * Ownership). */
 ZKL_API void zkl_session_close(zkl_session *s);
 
 /* After this call, *flag says whether a call of the calling thread waits: 1 while it does, and
- * while zkl_session_dispatch() calls callbacks, otherwise 0. zkl_session_close(),
- * zkl_session_end() and zkl_watch_free() leave it 0, even while they wait. It is for packages of
- * other languages, where any thread may free a handle, and no call may begin once that is done.
- * While *flag is 1, the call has begun: another thread may free what it was given, and close the
- * session. When *flag is 0, the call may yet need what it was given. Other threads read *flag
- * atomically. flag must be valid until the thread gives another one; NULL is none. */
+ * while zkl_session_dispatch() calls callbacks, otherwise 0. zkl_session_close(), zkl_session_end()
+ * and zkl_watch_free() leave it 0, even while they wait. It is for packages of other languages,
+ * where any thread may free a handle, and no call may begin once that is done. While *flag is 1,
+ * the call has begun: another thread may free what it was given, and close the session. When *flag
+ * is 0, the call may yet need what it was given. Other threads read *flag atomically. flag must be
+ * valid until the thread gives another one; NULL is none. */
 ZKL_API void zkl_call_waits(int *flag);
 
 ZKL_END
