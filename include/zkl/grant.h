@@ -144,21 +144,20 @@ ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);
 ZKL_API int zkl_grant_on_change(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Registers fn(g, state, data), which is called once, when another contender waits for the lock. If
- * one already waits, fn is called now. For a reader or a holder of permits, a list tells whether
- * one waits. For others every child that appears in or disappears from the lock's directory counts
- * as a contender, and so does another caller of a mutex that does not retain. state is the state
- * when the library heard of the contender; the call may come late. A contender that arrives after
- * the grant has ended is not reported. The registration may cost one list of the directory for each
- * node of the grant, which leaves a watch there. Registrations add up, and end with the grant.
- * Returns as zkl_grant_on_change(). */
+ * one already waits, fn is called now. For a reader or a holder of permits, a list after each
+ * change tells whether one waits. For others every child that appears in or disappears from the
+ * lock's directory counts as a contender, and so does another caller of a mutex that does not
+ * retain. state is the state when the library heard of the contender; the call may come late. A
+ * contender that arrives after the grant has ended is not reported. The registration may cost one
+ * list of the directory for each node of the grant, which leaves a watch there. Registrations add
+ * up, and end with the grant. Returns as zkl_grant_on_change(). */
 ZKL_API int zkl_grant_on_wanted(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Registers fn(g, state, data), which is called once, when somebody asks the holder to give way
  * (zkl(7), GIVING WAY). If that has happened already, even before the grant, fn is called now. The
- * holder may release the lock now, later or never. state is the state when the library heard of the
- * request; the call may come late. A request that comes after the grant has ended is not reported.
- * The registration may cost one read of each node of the grant, which leaves a watch there.
- * Registrations add up, and end with the grant. Returns as zkl_grant_on_change(). */
+ * holder may release the lock now, later or never. All else is as with zkl_grant_on_wanted(), but
+ * the registration may cost one read of each node of the grant in place of a list. Returns as
+ * zkl_grant_on_change(). */
 ZKL_API int zkl_grant_on_revoke(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Releases a grant that the caller owns: one that came as zkl_grant *. The lock of a grant that is

@@ -266,10 +266,10 @@ ZKL_API int zkl_session_dispatch(zkl_session *s);
 /* Gives the session another list of servers. connect is as for zkl_session_open(), and its chroot
  * must be the same as before. Never waits.
  *
- * The present connection stays, and the ZooKeeper session, too: grants, waiters and members do not
- * notice. When the connection is lost and an attempt to connect has failed, the new list takes the
- * place of the old one. The servers must be of the same ensemble: another one does not know the
- * ZooKeeper session, which then has expired (ZKL_SESSION_REPLACED).
+ * The present connection and the ZooKeeper session stay: grants, waiters and members do not notice.
+ * When the connection is lost and an attempt to connect has failed, the new list takes the place of
+ * the old one. The servers must be of the same ensemble: another one does not know the ZooKeeper
+ * session, which then has expired (ZKL_SESSION_REPLACED).
  *
  * When an ensemble is reconfigured, the library follows by itself: the voting servers that
  * /zookeeper/config names are tried beside the list, if it names the server to which the session is
@@ -291,7 +291,7 @@ ZKL_API int zkl_session_set_servers(zkl_session *s, const char *connect);
  * made with the handle that zkl_session_call() lends: the library then does not end that session by
  * itself (see ZKL_SESSION_REPLACED). It may still expire, and the declaration then holds for the
  * next one, too. keep 1 declares; 0 takes one declaration back. Declarations are counted.  Call the
- * function before the first node is made, or inside the function that makes it. Never waits.
+ * function before the first node is made, or inside the function that makes it.
  *
  * Returns 0; or
  *   ZKL_EPERM: keep is 0, and there is no declaration to take back;
@@ -309,9 +309,9 @@ typedef struct zkl_session_claim {
     unsigned char password[16];
 } zkl_session_claim;
 
-/* Stores in *ret what another process needs for zkl_session_end(). It is valid for the present
- * ZooKeeper session only: read it again after ZKL_SESSION_REPLACED. Keep it secret, since any
- * process that has it can hold the session's locks and end them. SECURITY.md says who else can.
+/* Stores in *ret what another process needs for zkl_session_end(). Read it again after
+ * ZKL_SESSION_REPLACED. Keep it secret, since any process that has it can hold the session's locks
+ * and end them. SECURITY.md says who else can.
  *
  * Returns 0; or
  *   ZKL_EUNREACHABLE: there is no ZooKeeper session at the moment;
