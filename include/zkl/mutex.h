@@ -38,15 +38,17 @@ typedef struct zkl_mutex_options {
                             the end of a thread releases nothing */
     void *key_data;      /* argument of key; must be valid as long as the mutex */
     zkl_peer peer;       /* default: CURATOR */
-    int64_t retain_ms; /* how long the handle keeps the lock, at most, while no caller of the handle
-                          uses it and no other contender waits: 0 to 86400000 ms. 0 (the default):
-                          not at all. Up to 16 callers of this handle that already wait when another
-                          contender is noticed still go first, if they begin within 50 ms. A session
-                          retains up to 1000 unused locks; of more, the least recently used ones are
-                          released. zkl(7), "Retained grants", says when this is worth while */
-    int fence64;  /* with retain_ms. 1: no owner gets a token that another owner had, for resources
-                     that compare tokens but not turns. 0: owners may get turns of one token */
-    int reserved; /* 0 */
+    int64_t retain_ms;   /* how long the handle keeps the lock, at most, while no caller of the
+                            handle uses it and no other contender waits: 0 to 86400000 ms. 0 (the
+                            default): not at all. Up to 16 callers of this handle that already wait
+                            when another contender is noticed still go first, if they begin within
+                            50 ms. A session retains up to 1000 unused locks; of more, the least
+                            recently used ones are released. zkl(7), "Retained grants", says when
+                            this is worth while */
+    int fence64;         /* with retain_ms. 1: no owner gets a token that another owner had, for
+                            resources that compare tokens but not turns. 0: owners may get turns of
+                            one token */
+    int reserved;        /* 0 */
 } zkl_mutex_options;
 
 #define ZKL_MUTEX_OPTIONS_INIT                                                                     \
