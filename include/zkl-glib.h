@@ -1,5 +1,5 @@
-/* For programs with a GLib main loop. The main loop runs the callbacks of a session. Every handle
- * works with g_autoptr(), and so do the guards of locks (zkl/cleanup.h). */
+/* For programs with a GLib main loop. The main loop runs the callbacks of a session. Every
+ * handle works with g_autoptr(), and so do the guards of locks (zkl/cleanup.h). */
 #ifndef ZKL_GLIB_H
 #define ZKL_GLIB_H
 
@@ -10,10 +10,10 @@ ZKL_BEGIN
 
 /* Creates a source that calls zkl_session_dispatch(s) when callbacks wait. s must have been opened
  * with the option dispatch. Attach the source to the context whose thread is to run the callbacks.
- * Destroy it before or after zkl_session_close(); it calls nothing once the session has told its
- * end. The caller owns the source (g_source_unref()).
- * Returns NULL if s is NULL, was opened without the option dispatch, or is used in a forked child;
- * zkl_last_error() then gives the reason. */
+ * It may be destroyed before or after zkl_session_close(). The caller owns the source
+ * (g_source_unref()).
+ * Returns NULL if s is NULL, was opened without the option dispatch, or is used in a forked
+ * child; zkl_last_error() then gives the reason. */
 ZKL_API GSource *zkl_glib_source_new(zkl_session *s);
 
 ZKL_END

@@ -10,11 +10,11 @@ ZKL_BEGIN
 struct zoo_op;
 struct _zhandle;
 
-/* Fills ops with one operation for each node of g, which fails unless that node exists: one for
- * each path of a zkl_multilock, one for each permit of a semaphore in Curator's layout, and one for
- * any other grant. Put all of them first into a zoo_multi() of your own, on any handle without a
- * chroot. (The session's own handle has none: prepend its chroot to your paths.) They refer to g,
- * which must outlive them. count is the number of operations for which ops has room.
+/* Fills ops with one operation for each node of g, which fails unless that node exists. count is
+ * the number of operations for which ops has room. There is one for each path of a zkl_multilock,
+ * one for each permit of a semaphore in Curator's layout, and one for any other grant. Put all of
+ * them first into a zoo_multi() of your own, on any handle without a chroot. (The session's own
+ * handle has none: prepend its chroot to your paths.) They refer to g, which must outlive them.
  *
  * An operation passes as long as its node exists. A mutex that retains (retain_ms) keeps the node
  * beyond the unlock: do not unlock before the answer of the zoo_multi() has come.
@@ -24,11 +24,11 @@ struct _zhandle;
  *   ZKL_EPERM: the grant was released; ops are filled nevertheless;
  *   ZKL_ECHILD: ops are filled nevertheless;
  *   ZKL_ERANGE: count is too small, and nothing is filled;
- *   ZKL_EINVAL: g or ops is NULL.
+ *   ZKL_EINVAL.
  *
- * zoo_multi() of the 3.8 client ends the process by an invalid free() when a path is invalid, when
- * the handle has expired, or when its credentials were refused. Check zoo_state() right before the
- * call, and check paths. zkl_grant_multi() does both. */
+ * zoo_multi() of the 3.8 client ends the process by an invalid free() when a path is invalid,
+ * when the handle has expired, or when its credentials were refused. Check paths, and
+ * zoo_state() right before the call. zkl_grant_multi() does both. */
 ZKL_API int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *ops, size_t count);
 
 /* Receives the session's handle. The handle is not closed before the function has returned. */
@@ -38,20 +38,19 @@ typedef void (*zkl_call_fn)(struct _zhandle *zh, void *data);
  * the library is held, and cancellation of the thread is disabled.
  *
  * fn must return, end its thread, or throw a C++ exception. It must not close or keep the handle,
- * set the handle's watcher, context or servers, or add credentials. What fn does below a lock's
- * path counts as done by a third party. libzookeeper calls functions that fn registers with the
- * handle on its own thread; no function of zkl that blocks may be called there. Synchronous calls
- * of the handle have no timeout: zkl_session_close() waits for fn for up to 5 s, and the session
- * and its nodes end when fn has returned. The library does not end the ZooKeeper session by itself
- * while fn runs. What fn leaves there, an ephemeral node or a watch, needs zkl_session_keep() for
- * that.
+ * set its watcher, context or servers, or add credentials. What fn does below a lock's path counts
+ * as done by a third party. Ephemeral nodes and watches that fn leaves need zkl_session_keep().
+ *
+ * Functions that fn registers with the handle are called on libzookeeper's own thread. No function
+ * of zkl that blocks may be called there. Synchronous calls of the handle have no timeout:
+ * zkl_session_close() waits for fn for up to 5 s, and the session and its nodes end when fn has
+ * returned.
  *
  * Returns 0 if fn was called; or
  *   ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH: there is no handle at present, for that reason, and fn
  *     was not called;
- *   ZKL_EINVAL: s or fn is NULL;
- *   ZKL_ECLOSED: the session was closed;
- *   ZKL_ECHILD: called in a forked child, or fn has forked and this is the child. */
+ *   ZKL_ECHILD: called in a forked child, or fn has forked and this is the child;
+ *   ZKL_ECLOSED, ZKL_EINVAL. */
 ZKL_API int zkl_session_call(zkl_session *s, zkl_call_fn fn, void *data);
 
 ZKL_END

@@ -36,7 +36,7 @@ typedef struct zkl_semaphore zkl_semaphore;           /* a fair semaphore on one
 typedef struct zkl_grant zkl_grant;                   /* the right to a lock that its holder has */
 typedef struct zkl_op zkl_op;                         /* an acquisition in progress */
 typedef struct zkl_queue zkl_queue;                   /* a snapshot of the contenders of one path */
-typedef struct zkl_watch zkl_watch;                   /* reports changes that others make */
+typedef struct zkl_watch zkl_watch;                   /* reports changes */
 typedef struct zkl_election zkl_election;             /* a candidate at one path */
 typedef struct zkl_barrier zkl_barrier;               /* a node: clients wait while it exists */
 typedef struct zkl_double_barrier zkl_double_barrier; /* a member of a double barrier */

@@ -1,8 +1,7 @@
-/* Scope guards. When their variable goes out of scope, handles are freed, grants are released and
- * locks are unlocked, in the reverse order of declaration. It does not matter how the scope ends:
- * at the closing brace, by return, goto, break or continue. This needs a compiler with the
- * attribute cleanup (GCC, Clang); with others this header declares nothing. zkl-glib.h has the same
- * for g_autoptr().
+/* Scope guards. At the end of the scope of their variables handles are freed, grants are released
+ * and locks are unlocked, in the reverse order of declaration, however the scope ends: at its
+ * brace, by return, goto, break or continue. This needs a compiler with the attribute cleanup (GCC,
+ * Clang); with others this header declares nothing. zkl-glib.h has the same for g_autoptr().
  *
  *     ZKL_AUTO(zkl_mutex) mutex = NULL;
  *     if (zkl_mutex_new(&mutex, session, "/lock", NULL) != 0)
@@ -12,8 +11,8 @@
  *         return -1;
  *
  * Initialize every variable; a variable that is NULL is ignored. To keep a handle beyond the scope,
- * copy the pointer and set the variable to NULL. longjmp(), pthread_exit() without C++ support, and
- * the end of the process skip the guards. */
+ * copy the pointer and set the variable to NULL. exit() and longjmp() skip the guards, and so does
+ * pthread_exit() in a program that is compiled without -fexceptions. */
 #ifndef ZKL_CLEANUP_H
 #define ZKL_CLEANUP_H
 
@@ -41,8 +40,8 @@ ZKL_BEGIN
 /* Declares a variable of type type *, which type_cleanup(&variable) ends. */
 #define ZKL_AUTO(type) __attribute__((cleanup(type##_cleanup))) type *
 
-/* A level of a mutex that the calling thread holds. The end of the scope unlocks it. A locker
- * belongs to the thread, as the level does, and must end before the mutex is freed. */
+/* A level of a mutex that the calling thread holds. A locker belongs to the thread, as the level
+ * does, and must end before the mutex is freed. */
 typedef struct zkl_mutex_locker zkl_mutex_locker;
 
 /* Locks m like zkl_mutex_lock(). Returns NULL if that fails; zkl_last_error() gives the reason. */
@@ -52,7 +51,7 @@ static inline zkl_mutex_locker *zkl_mutex_locker_new(zkl_mutex *m, int64_t timeo
     return zkl_mutex_lock(m, timeout_ms, ret) == 0 ? (zkl_mutex_locker *)m : NULL;
 }
 
-/* Unlocks like zkl_mutex_unlock(). NULL is ignored. */
+/* Unlocks like zkl_mutex_unlock(). */
 static inline void zkl_mutex_locker_free(zkl_mutex_locker *locker)
 {
     if (locker)
@@ -88,8 +87,8 @@ static inline void zkl_rwlock_reader_free(zkl_rwlock_reader *reader)
 }
 
 /* Every handle, and the function that ends it, for X(type, function): what ZKL_AUTO() calls, and
- * g_autoptr(). For an operation with a completion, only the handle is freed: the data of the
- * completion must outlive the scope. */
+ * g_autoptr(). An operation that has a function continues beyond the scope (zkl_op_free()), and
+ * still needs the function's data. */
 #define ZKL_HANDLES(X)                                                                             \
     X(zkl_session, zkl_session_close)                                                              \
     X(zkl_mutex, zkl_mutex_free)                                                                   \

@@ -1,9 +1,8 @@
 /* A grant: the right to a lock that its holder has. A grant knows its own deadline. An owned grant
- * is a zkl_grant *, a lent one a const zkl_grant *. After its owner's last unlock, after the end of
- * that thread, or after the mutex was freed, a lent grant is invalid for everybody, except inside
- * callbacks of the grant. So is that of zkl_election_start() after its term, and that of
- * zkl_once_call() after its work. The library does not see who still uses it, and another holder's
- * grant may have its memory by then. */
+ * is a zkl_grant *, a lent one a const zkl_grant *. A lent grant is invalid for everybody after its
+ * owner's last unlock, after the end of that thread, or after the mutex was freed, except inside
+ * callbacks of the grant. That of zkl_election_start() is invalid after its term, and that of
+ * zkl_once_call() after its work. Another holder's grant may have its memory by then. */
 #ifndef ZKL_GRANT_H
 #define ZKL_GRANT_H
 
@@ -27,10 +26,8 @@ typedef enum zkl_loss {
         1,                /* the deadline passed, because no server confirmed the session in time */
     ZKL_LOSS_EXPIRED = 2, /* the servers have ended the ZooKeeper session: it expired, or another
                              client closed it */
-    ZKL_LOSS_DELETED = 3, /* somebody else deleted the node, for example with zkl_queue_break(). The
-                             holder hears of it within some 20 ms; within 1 s if it may not read the
-                             node; within a session timeout if the session watches too many paths;
-                             without a connection, when there is one again */
+    ZKL_LOSS_DELETED = 3, /* somebody else deleted the node, for example with zkl_queue_break().
+                             With a connection the holder mostly hears of it within 20 ms */
     ZKL_LOSS_CLOSED = 4,  /* zkl_session_close() was called */
     ZKL_LOSS_REPLACED = 5, /* the library gave up the ZooKeeper session for a new one, because the
                               servers no longer accepted it, as when their data has gone back, or
@@ -49,9 +46,9 @@ ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
 
 /* Returns the number of the grant's turn, from 0. A mutex that retains (retain_ms) grants one node,
  * and so one token, several times, and the turn rises with each grant. So the pair (token, turn)
- * rises with every grant of a path, and a resource compares the turns of equal tokens. The turn of
- * a member that joins again with the same node rises, too. The turn can be read whenever the token
- * can. Returns 0 for every other kind of grant, and for NULL. */
+ * rises with every grant of a path. The turn of a member that joins again with the same node rises,
+ * too. The turn can be read whenever the token can. Returns 0 for every other kind of grant, and
+ * for NULL. */
 ZKL_API uint64_t zkl_grant_turn(const zkl_grant *g);
 
 /* The size of a fence in bytes, with its final 0. */
@@ -59,11 +56,8 @@ enum { ZKL_FENCE_SIZE = 33 };
 
 /* Writes token and turn into buf, each as 16 lower-case hexadecimal digits, and a final 0. Compared
  * byte by byte, as strcmp() does, and a database with COLLATE "C", these strings sort as the pairs
- * do. The order of a language may differ. size is the size of buf, at least ZKL_FENCE_SIZE.
- *
- * A grant has one fence, that of its part 0. So a zkl_multilock's fences what its first path
- * guards, and nothing else: tokens of different paths are in no order. For what another path
- * guards, send the token of its part (zkl_grant_part()); its turn is 0.
+ * do. size is the size of buf, at least ZKL_FENCE_SIZE. A zkl_multilock's fence is that of its
+ * first path, and fences nothing else (zkl(7), SEVERAL PATHS).
  *
  * Returns 0; or
  *   ZKL_EINVAL: g or buf is NULL;
@@ -71,11 +65,10 @@ enum { ZKL_FENCE_SIZE = 33 };
 ZKL_API int zkl_grant_fence(const zkl_grant *g, char *buf, size_t size);
 
 /* Returns for how many milliseconds, rounded down, no other client can acquire the lock. The time
- * counts from the moment inside the call at which the clocks are read. It does not count from the
- * return, since the thread may be stopped in between; zkl_grant_deadline() gives the instant
- * itself. Returns 0 if the grant was lost or released, in the last millisecond before the deadline,
- * in a forked child and for NULL. The function reads two clocks and a few words of memory. It works
- * even if no thread of the library runs. */
+ * counts from the moment inside the call at which the clocks are read; zkl_grant_deadline() gives
+ * the instant itself. Returns 0 if the grant was lost or released, in the last millisecond before
+ * the deadline, in a forked child and for NULL. The function reads two clocks and a few words of
+ * memory. It works even if no thread of the library runs. */
 ZKL_API int64_t zkl_grant_remaining_ms(const zkl_grant *g);
 
 /* An instant on two clocks of this machine. All processes of the machine read the same values,
@@ -103,11 +96,9 @@ ZKL_API int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret);
 ZKL_API zkl_state zkl_grant_state(const zkl_grant *g);
 
 /* Returns why the grant was lost, or ZKL_LOSS_NONE if zkl_grant_state() does not return ZKL_LOST.
- * The reason is set together with the state LOST and never changes after that. So it can be read as
- * soon as zkl_grant_state() has returned ZKL_LOST or a callback has got that state, for as long as
- * the grant is valid. May be called from any thread. Costs as little as zkl_grant_remaining_ms().
- * Returns ZKL_LOSS_FORKED in a forked child, even if the grant was lost before, and ZKL_LOSS_NONE
- * for NULL. */
+ * The reason is set together with the state LOST and never changes after that. Costs as little as
+ * zkl_grant_remaining_ms(). Returns ZKL_LOSS_FORKED in a forked child, even if the grant was lost
+ * before, and ZKL_LOSS_NONE for NULL. */
 ZKL_API zkl_loss zkl_grant_loss(const zkl_grant *g);
 
 /* Returns a constant text for a reason, such as "somebody else deleted the node", or "unknown
@@ -153,37 +144,33 @@ ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);
 ZKL_API int zkl_grant_on_change(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Registers fn(g, state, data), which is called once, when another contender waits for the lock. If
- * a contender already waits, fn is called now. For a reader or a holder of permits, a list tells
- * whether one waits. For others every child that appears in or disappears from the lock's directory
- * counts as a contender, and so does another caller of a mutex that does not retain. state is the
- * state when the library heard of the contender; the call may come late. A contender that arrives
- * after the grant has ended is not reported. The registration costs one list of the directory for
- * each node of the grant, which leaves a watch there, unless a watch is there already or a
- * contender already waits. Registrations add up, and end with the grant. Returns as
- * zkl_grant_on_change(). */
+ * one already waits, fn is called now. For a reader or a holder of permits, a list after each
+ * change tells whether one waits. For others every child that appears in or disappears from the
+ * lock's directory counts as a contender, and so does another caller of a mutex that does not
+ * retain. state is the state when the library heard of the contender; the call may come late. A
+ * contender that arrives after the grant has ended is not reported. The registration may cost one
+ * list of the directory for each node of the grant, which leaves a watch there. Registrations add
+ * up, and end with the grant. Returns as zkl_grant_on_change(). */
 ZKL_API int zkl_grant_on_wanted(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
-/* Registers fn(g, state, data), which is called once, when somebody asks the holder to give way. If
- * that has happened already, even before the grant, fn is called now. zkl_queue_revoke(), zkl
- * revoke and Curator's Revoker make such a request: they set the data of the grant's node to
- * "__REVOKE__", which replaces the payload. The request forces nothing: the holder may release the
- * lock now, later or never. state is the state when the library heard of the request; the call may
- * come late. A request that comes after the grant has ended is not reported. The registration costs
- * one read of each node of the grant, which leaves a watch there, unless a watch is there already.
- * Registrations add up, and end with the grant. Returns as zkl_grant_on_change(). */
+/* Registers fn(g, state, data), which is called once, when somebody asks the holder to give way
+ * (zkl(7), GIVING WAY). If that has happened already, even before the grant, fn is called now. The
+ * holder may release the lock now, later or never. All else is as with zkl_grant_on_wanted(), but
+ * the registration may cost one read of each node of the grant in place of a list. Returns as
+ * zkl_grant_on_change(). */
 ZKL_API int zkl_grant_on_revoke(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
-/* Releases a grant that the caller owns: one that came as zkl_grant *. A grant that is lent comes
- * as const zkl_grant *, and its lock is unlocked instead. The release of a membership's grant does
- * not end the membership: zkl_member_leave() does. Each grant is released once, or once for each
- * call that gave it (zkl_election_campaign(), zkl_member_grant()); the first release ends a term.
- * One too many is ignored and logged while somebody else has the grant, and is undefined after
- * that. May be called from any thread. Unless a mutex retains the node, the library deletes it in
- * the background, and tries until the deletion is confirmed or the session has ended. Never waits
- * for the server: zkl_session_flush() does. g is invalid afterwards, except inside callbacks of g.
- * Transactions in progress end as if it were not released. A call that has g as its fence fails
- * with ZKL_EPERM where it would begin another transaction. NULL is ignored. In a forked child it
- * does nothing. */
+/* Releases a grant that the caller owns: one that came as zkl_grant *. The lock of a grant that is
+ * lent is unlocked instead. The release of a membership's grant does not end the membership:
+ * zkl_member_leave() does. Each grant is released once, or once for each call that gave it
+ * (zkl_election_campaign(), zkl_member_grant()); the first release ends a term. One too many is
+ * ignored and logged while somebody else has the grant, and is undefined after that.
+ *
+ * Unless a mutex retains the node, the library deletes it in the background, and tries until the
+ * deletion is confirmed or the session has ended. Never waits for the server: zkl_session_flush()
+ * does. g is invalid afterwards, except inside callbacks of g. Transactions in progress end as if
+ * it were not released. A call that has g as its fence fails with ZKL_EPERM where it would begin
+ * another transaction. In a forked child it does nothing. */
 ZKL_API void zkl_grant_release(zkl_grant *g);
 
 ZKL_END

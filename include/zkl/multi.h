@@ -26,17 +26,16 @@ typedef struct zkl_change {
     size_t size;      /* of data, in bytes */
 } zkl_change;
 
-/* A flag: the transaction also releases the lock. The grant is RELEASED as soon as the transaction
- * has begun, whatever the result, since no client knows the instant from which another one may hold
- * the lock. The node is deleted with the changes, or right after the server refused them. After
- * ZKL_EINVAL, ZKL_ELIMIT, ZKL_EPERM, ZKL_ECHILD and ZKL_EDEADLK the transaction has not begun, and
- * nothing has changed. The caller must still call zkl_mutex_unlock(), which then
- * returns 0, or zkl_grant_release(). */
+/* A flag: the transaction also releases the lock. The grant is RELEASED as soon as the
+ * transaction has begun, whatever the result. The node is deleted with the changes, or right
+ * after the server refused them. After ZKL_EINVAL, ZKL_ELIMIT, ZKL_EPERM, ZKL_ECHILD and
+ * ZKL_EDEADLK the transaction has not begun, and nothing has changed. The caller must still call
+ * zkl_mutex_unlock(), which then returns 0, or zkl_grant_release(). */
 #define ZKL_MULTI_RELEASE 1u
 
 /* Applies all of changes or none of them, in one transaction. count is the number of changes. If
  * count is 0, changes is not used. flags is 0 or ZKL_MULTI_RELEASE. Blocks for timeout_ms at most;
- * 0 means one session timeout. May be called from any thread.
+ * 0 means one session timeout.
  *
  * The servers refuse the transaction unless g's node exists (for a lock at several paths, all
  * nodes). So no pause, network delay or clock lets a change of a lost grant through. The
@@ -47,40 +46,32 @@ typedef struct zkl_change {
  *   ZKL_ELOST: the grant was lost;
  *   ZKL_EPERM: the grant had been released;
  *   ZKL_ENOENT, ZKL_EEXIST, ZKL_EVERSION, ZKL_ENOTEMPTY, ZKL_EACCES, ZKL_EPATH, ZKL_EPROTO: the
- *     server refused a change; zkl_last_error() gives its path;
- *   ZKL_EUNKNOWN: the transaction may have been applied, or may be applied later. Before an answer
- *     came, the time passed, the session ended, or the connection broke three times; or the
- *     connection broke, and the node cannot be read, or a third party wrote or deleted it. With
- *     ZKL_MULTI_RELEASE also: the connection broke and the node no longer exists; the transaction
- *     deleted it unless a third party did;
+ *     server refused a change, or to write g's node; zkl_last_error() gives the path;
+ *   ZKL_EUNKNOWN: the transaction may have been applied, or may be applied later: the time passed
+ *     or the session ended before an answer came, or the connection broke and g's node does not
+ *     show what happened;
  *   ZKL_ETIMEDOUT: the time passed before the transaction was sent, while there was a connection;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed before the transaction was sent, without a
  *     connection;
- *   ZKL_ELIMIT: the changes have more than 1,000,000 bytes in all, with their paths and some 64
- *     that each takes besides, each CREATE with three times the text of the option acl, and each
- *     other node of the grant with twice its path; or the grant has made 2^31 - 1 transactions;
+ *   ZKL_ELIMIT: data and paths of the changes have more than 1,000,000 bytes, with some 64 for each
+ *     change, and more where the option acl is long or the grant has several nodes; or g's node was
+ *     written 2^31 - 1 times;
  *   ZKL_EDEADLK: called inside a callback; call zkl_grant_multi_async() there;
  *   ZKL_EINVAL: g is NULL, or of a membership; changes is NULL and count is not 0; a change or a
  *     flag is invalid;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * After every result except 0 and ZKL_EUNKNOWN, no change was applied and none will be.
  *
- * Each transaction writes the grant's node; if there are several nodes, the first one. It writes
- * the payload, and below it a line with a number that no other transaction of the grant has
- * ("zkl tx 7"). By that number the library sees whether a transaction without an answer was
- * applied. So no other program may write such a line there. This library shows payloads without the
- * line; other libraries show both.
+ * Each transaction writes g's node; if there are several nodes, the first one. Below the payload it
+ * writes a line with its number ("zkl tx 7"), by which the library sees whether a transaction
+ * without an answer was applied. No other program may write such a line there.
  *
- * Until a transaction is answered, the servers answer nothing that the session has sent after it,
- * and other sessions' changes wait, too. So the renewals of all that the session holds wait as long
- * as a large transaction takes, and so much less is left of its deadlines. 5,000 changes of 100
- * bytes take some 0.2 to 0.4 s, and seconds where the servers have too little processor time or a
- * slow disk. If that is much of the session timeout, split it: of several smaller transactions,
- * each sent after the answer to the one before, a renewal waits for one only.
+ * While the servers work on a transaction, the session's renewals wait. A large one therefore takes
+ * from the time that is left of the deadline: split it into several, each sent after the answer to
+ * the one before. zkl(7) has figures.
  *
- * Transactions of one grant are applied in the order of the calls. When one has returned 0, every
- * earlier one that returned ZKL_EUNKNOWN either has been applied already or never will be. Each
- * transaction wakes the next contender for one read. */
+ * Transactions of one grant are applied in the order of the calls. When one has returned 0,
+ * every earlier one that returned ZKL_EUNKNOWN either has been applied already or never will be. */
 ZKL_API int zkl_grant_multi(const zkl_grant *g, const zkl_change *changes, size_t count,
                             unsigned flags, int64_t timeout_ms);
 

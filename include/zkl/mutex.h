@@ -14,14 +14,14 @@ typedef enum zkl_parents {
     ZKL_PARENTS_PERSISTENT = 1 /* persistent nodes, for other clients that need them (kazoo) */
 } zkl_parents;
 
-/* Which other libraries lock the same path. zkl-interop(7) says which locks exclude each other. A
- * mutex always waits for a contender that is named like a lock of Curator or kazoo. */
+/* Which other libraries lock the same path. zkl-interop(7) says which locks exclude each other.
+ * A mutex always waits for a contender that is named like a lock of Curator or kazoo. */
 typedef enum zkl_peer {
     ZKL_PEER_CURATOR = 0, /* "_c_<uuid>-lock-": seen by Curator, go-zk, Apache's C and Java recipes,
                              zk-ruby, and kazoo with the two lines of zkl-interop(7). The mutex
-                             waits for Apache's two ("x-<session>-"), too */
-    ZKL_PEER_KAZOO = 1    /* "<32 hex digits>__lock__": seen by unchanged kazoo, go-zk and zk-ruby,
-                             not by Curator. Use it with persistent parents */
+                             waits for Apache's two, too */
+    ZKL_PEER_KAZOO = 1 /* "<32 hex digits>__lock__": seen by unchanged kazoo, go-zk and zk-ruby, not
+                          by Curator. Use it with persistent parents */
 } zkl_peer;
 
 /* Returns the number of the owner that calls. Equal numbers mean the same owner, which may lock
@@ -41,10 +41,10 @@ typedef struct zkl_mutex_options {
     int64_t retain_ms;   /* how long the handle keeps the lock, at most, while no caller of the
                             handle uses it and no other contender waits: 0 to 86400000 ms. 0 (the
                             default): not at all. Up to 16 callers of this handle that already wait
-                            when another contender is noticed still go before that contender. None
-                            of them begins more than 50 ms after that. A session retains up to 1000
-                            unused locks; of more, the least recently used ones are released.
-                            zkl(7), "Retained grants", says when this is worth while */
+                            when another contender is noticed still go first, if they begin within
+                            50 ms. A session retains up to 1000 unused locks; of more, the least
+                            recently used ones are released. zkl(7), "Retained grants", says when
+                            this is worth while */
     int fence64;         /* with retain_ms. 1: no owner gets a token that another owner had, for
                             resources that compare tokens but not turns. 0: owners may get turns of
                             one token */
@@ -63,9 +63,10 @@ typedef struct zkl_mutex_options {
  * that. options may be NULL. Sends nothing to the server. Free the handle with zkl_mutex_free().
  *
  * Two handles on one path are independent: if one thread locks both, the second call waits for the
- * first lock. When path has 512 children or more, the holder writes a hint into path's data
- * ("zkl head 1 " and the name of its node). The hint saves the next holder one list. The holder
- * never overwrites data that another program wrote.
+ * first lock.
+ *
+ * When path has 512 children or more, the holder writes a hint for the next holder into path's
+ * data, unless another program wrote there.
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
@@ -74,52 +75,41 @@ ZKL_API int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
                           const zkl_mutex_options *options);
 
 /* Frees the handle. Releases the locks that are held through it, and the lock that it retains.
- * Blocking and asynchronous acquisitions in progress fail with ZKL_ECLOSED. Grants that
- * asynchronous acquisitions gave stay valid. No call with m may begin afterwards. Never waits for
- * the server. NULL is ignored. In a forked child it does nothing. */
+ * Acquisitions in progress fail with ZKL_ECLOSED. Grants that asynchronous acquisitions gave
+ * stay valid. Never waits for the server. */
 ZKL_API void zkl_mutex_free(zkl_mutex *m);
 
 /* Acquires the lock. Contenders are served in the order in which they reached the server. The
- * callers of one handle are served in the order of their calls. The first of them contends; the
- * others wait for it in the process and have no nodes, so another contender may come between two of
- * them. With retain_ms the callers of the handle share one node, and may have the lock again before
- * other contenders, until 50 ms after the first of those was noticed.
+ * callers of one handle are served in the order of their calls. The first of them contends, and the
+ * others wait for it without nodes, so another contender may come between two of them. With
+ * retain_ms the callers of the handle share one node.
  *
  * If the owner already holds the lock, the function goes one level deeper at once, even while the
  * state is SUSPECT. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's
- * last unlock. The grant may be lost already when the function returns 0: a thread that was stopped
- * in between finds that by zkl_grant_state() or zkl_grant_remaining_ms(), as at any later time.
+ * last unlock. It may be lost already when the function returns 0: the thread may have been
+ * stopped.
  *
  * Returns 0; or
  *   ZKL_EBUSY: timeout_ms is 0, and another contender, or another caller of m, is first. If only
- *     one contender is ahead and its handle retains the lock, the call waits up to 50 ms for that
- *     handle to yield. If the lock is idle, the call then acquires it; if the lock stays in use,
- *     the call fails after 50 ms;
+ *     one contender is ahead and its handle retains the lock, the call first waits up to 50 ms for
+ *     that handle to yield;
  *   ZKL_ETIMEDOUT: the lock was not acquired within timeout_ms;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
  *     without an answer, or a proof of the session);
- *   ZKL_EAUTH: the server refused the session's credentials;
- *   ZKL_EACCES: the server refused permission at path;
  *   ZKL_ELOST: this owner still has to unlock a grant that was lost or that ZKL_MULTI_RELEASE
  *     released;
  *   ZKL_EDEADLK: called inside a callback by an owner that does not hold the lock; or another call
  *     with the same key is acquiring it;
  *   ZKL_ELAYOUT: a child that arrived first belongs to an incompatible recipe (a read-write lock,
  *     semaphore, latch…), or to a later version of this library that this one does not know;
- *   ZKL_EPATH: path is, or is below, an ephemeral node;
  *   ZKL_EOVERFLOW: the sequence numbers of path are used up, or the owner holds 2147483647 levels;
  *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all), or has too many ephemeral
  *     nodes (1 MiB of paths in all);
- *   ZKL_EPROTO: the server gave an invalid answer;
- *   ZKL_ECLOSED: the session was closed or the mutex freed;
- *   ZKL_EINVAL: m is NULL;
- *   ZKL_ECHILD.
+ *   ZKL_EAUTH, ZKL_EACCES, ZKL_EPATH, ZKL_EPROTO, ZKL_ECLOSED, ZKL_EINVAL, ZKL_ECHILD.
  * A call that fails deletes its node in the background.
  *
- * If a thread ends while it holds the lock, the lock is released, with a warning. This includes a
- * lock that a destructor of the thread's specific data acquired, except in the last of the
- * PTHREAD_DESTRUCTOR_ITERATIONS rounds. A lock acquired in that round is held until the mutex is
- * freed. */
+ * If a thread ends while it holds the lock, the lock is released, with a warning (zkl(3),
+ * Threads and callbacks). */
 ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, const zkl_grant **ret) ZKL_MUST_CHECK;
 
 /* Returns how many levels the caller still has to unlock. 0 means that the caller does not hold the
@@ -127,20 +117,18 @@ ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, const zkl_grant **r
  * lock is still held. Grants of asynchronous acquisitions do not count. Never waits for the server.
  *
  * Returns 0 or more; or
- *   ZKL_EINVAL: m is NULL;
- *   ZKL_ECHILD. */
+ *   ZKL_EINVAL, ZKL_ECHILD. */
 ZKL_API int zkl_mutex_depth(zkl_mutex *m);
 
 /* Undoes one level of the caller's lock. The last unlock deletes the node in the background, unless
  * the handle retains the node or another caller of the handle gets it (see retain_ms). Never waits
- * for the server, nor for a callback that is running. If the process is to end right after that,
- * call zkl_session_flush() or zkl_session_close() first.
+ * for the server, nor for a callback that is running. See zkl_session_flush() if the process is to
+ * end right after that.
  *
  * Returns 0; or
  *   ZKL_EPERM: the caller does not hold this lock;
  *   ZKL_ELOST: the grant had been lost; one level was undone nevertheless;
- *   ZKL_EINVAL: m is NULL;
- *   ZKL_ECHILD. */
+ *   ZKL_EINVAL, ZKL_ECHILD. */
 ZKL_API int zkl_mutex_unlock(zkl_mutex *m);
 
 /* Releases the lock that the handle retains, as if retain_ms had passed: the node is deleted in the
@@ -148,8 +136,7 @@ ZKL_API int zkl_mutex_unlock(zkl_mutex *m);
  * waits for the server.
  *
  * Returns 0; or
- *   ZKL_EINVAL: m is NULL;
- *   ZKL_ECHILD. */
+ *   ZKL_EINVAL, ZKL_ECHILD. */
 ZKL_API int zkl_mutex_yield(zkl_mutex *m);
 
 /* Acquires the lock without blocking. If the function returns 0, fn(grant, err, data) is called

@@ -9,18 +9,15 @@ ZKL_BEGIN
 
 /* The completion of an acquisition, called exactly once, on a library thread. On success err is
  * NULL, and the callee owns grant and ends it with zkl_grant_release(). On failure grant is NULL,
- * and err gives the reason; err is valid during the call. The function may call any function of the
- * library.
+ * and err gives the reason; err is valid during the call.
  *
- * The call comes even if the operation, the lock or the session is freed or closed before it, and
- * data must be valid until then. If the acquisition was not decided before the lock was freed or
- * the session was closed, it fails with ZKL_ECLOSED. If it was, it gives its grant, which is LOST
- * if the session was closed. */
+ * The call comes even if the operation or the lock is freed, or the session closed, before it.
+ * data must be valid until then. An acquisition that was not decided before fails with
+ * ZKL_ECLOSED. One that was decided gives its grant, which is LOST if the session was closed. */
 typedef void (*zkl_acquired_fn)(zkl_grant *grant, const zkl_error *err, void *data);
 
-/* The completion of an operation that gives no grant, called exactly once, on a library thread. On
- * success err is NULL. On failure err gives the reason and is valid during the call. The function
- * may call any function of the library. */
+/* The completion of an operation that gives no grant, called exactly once, on a library thread.
+ * On success err is NULL. On failure err gives the reason and is valid during the call. */
 typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
 
 /* Waits until an acquisition is decided that was begun without a function (fn NULL), and stores its
@@ -43,31 +40,28 @@ typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
  *   the codes of zkl_multilock_lock(), or of what blocks like the function that began it. */
 ZKL_API int zkl_op_wait(zkl_op *op, zkl_grant **ret) ZKL_MUST_CHECK;
 
-/* Cancels an acquisition. If the completion has not begun, the cancellation always succeeds: the
- * completion is called with ZKL_ECANCELED, and a grant that was already acquired is released. If
- * the completion has begun, the function does nothing. Without a function, zkl_op_wait() takes the
- * place of the completion: it fails with ZKL_ECANCELED unless it has given the result. Never
- * blocks. NULL is ignored. In a forked child it does nothing. */
+/* Cancels an acquisition. If the completion has not begun, it is called with ZKL_ECANCELED, and
+ * a grant that was already acquired is released. If it has begun, nothing happens. Without a
+ * function, zkl_op_wait() takes the place of the completion: it fails with ZKL_ECANCELED unless
+ * it has given the result. Never blocks. In a forked child it does nothing. */
 ZKL_API void zkl_op_cancel(zkl_op *op);
 
 /* Writes the path of the node with which the acquisition waits into buf, without the chroot of the
  * session's connect string. A lock at several paths may have several nodes; this is the one at the
- * path that is waited for. A waiter gets another node if its session is replaced. size is the size
- * of buf. Sends no request.
+ * path that is waited for. The node may be replaced by another one during the wait. size is the
+ * size of buf. Sends no request.
  *
  * Returns 0; or
  *   ZKL_ENOENT: no node is known: it was not created yet, a caller of the same handle goes first,
  *     numbered permits are being numbered, or the acquisition has completed. For a mutex that
  *     retains, and for permits in Curator's layout, no node is ever known;
  *   ZKL_ERANGE: size is too small; buf then has the beginning;
- *   ZKL_EINVAL: op or buf is NULL;
- *   ZKL_ECHILD. */
+ *   ZKL_EINVAL, ZKL_ECHILD. */
 ZKL_API int zkl_op_node(zkl_op *op, char *buf, size_t size);
 
-/* Frees the caller's handle, before or after the completion. The acquisition itself continues; but
- * without a function it is canceled, unless zkl_op_wait() has given the result: a thread that waits
- * there gets ZKL_ECANCELED. No call with op may begin afterwards. NULL is ignored. In a forked
- * child it does nothing. */
+/* Frees the caller's handle, before or after the completion. The acquisition itself continues if
+ * it has a function. Without one it is canceled, unless zkl_op_wait() has given its result; a
+ * thread that waits there gets ZKL_ECANCELED. */
 ZKL_API void zkl_op_free(zkl_op *op);
 
 ZKL_END

@@ -26,8 +26,7 @@ typedef struct zkl_log_record {
 } zkl_log_record;
 
 /* Receives one line. The record and its strings are valid during the call. Called on a library
- * thread, in the order of the lines. The function must not block for long, since other callbacks
- * wait for it.
+ * thread, in the order of the lines. Other callbacks wait for the function.
  *
  * The events of a session:
  *   session: a ZooKeeper session was made (ZKL_LOG_INFO);
@@ -36,15 +35,12 @@ typedef struct zkl_log_record {
  *   connected-again: there is a connection after such a line;
  *   expired: the ZooKeeper session has expired;
  *   data-went-back: the servers' data is older than what the session has seen;
- *   rejected: the servers run, and do not accept the session any more, for that or another reason;
+ *   rejected: the servers run, and do not accept the session any more;
  *   not-zookeeper: what answers is not ZooKeeper;
  *   old-servers: the servers do not know a kind of node, and others are made;
- *   servers-changed: other addresses are tried when there is no connection, since names have other
- *     addresses, or the list of servers or the ensemble was changed (ZKL_LOG_INFO);
- *   no-renewal: tick_ms or drift_permille is too large for the session timeout that the servers
- *     allow, so that grants end early; or the server may be an observer, where that timeout is too
- *     short; or somebody has made /zookeeper/zkl-none, and servers with enableEagerACLCheck refuse
- *     to set it;
+ *   servers-changed: other addresses are tried when there is no connection (ZKL_LOG_INFO);
+ *   no-renewal: grants end early, since a renewal takes too long for the session timeout that the
+ *     servers allow, or a server refuses it: the text says more;
  *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
  * The events of a lock, a queue or a member:
  *   lost: a grant was lost, but not that of a membership, and not by zkl_session_close();
@@ -53,8 +49,8 @@ typedef struct zkl_log_record {
  *   thread-ended: a thread ended that held a lock, which was released;
  *   delete-refused, list-refused: a permission is missing, and a node of the library may stay
  *     (ZKL_LOG_ERROR);
- *   set-refused: a permission is missing, and the next in line of a semaphore waits until the
- *     node is gone;
+ *   set-refused: a permission is missing, and the next in line of a semaphore waits until the node
+ *     is gone;
  *   watch-failed: a watch of a directory or a counter pauses;
  *   incompatible-node: the directory has a child of another recipe;
  *   foreign-node: the directory has a child that is no contender (ZKL_LOG_INFO);
@@ -65,15 +61,14 @@ typedef struct zkl_log_record {
  *   once-back: it is not due for long, since the servers' clocks have gone back.
  * The events of libzookeeper:
  *   libzookeeper: one of its own lines. Its errors and warnings have that level here, too, and all
- *     others are ZKL_LOG_DEBUG: what it says as INFO is of its own work;
+ *     others are ZKL_LOG_DEBUG;
  *   libzookeeper-connect: the same, about an attempt to connect (ZKL_LOG_DEBUG).
  * Levels that are not given are ZKL_LOG_WARN. A later version may add events.
  *
  * In 60 s at most 10 lines of one event are delivered; the tenth says so. The number of the others
- * comes as the member suppressed of a line of that event: before the next line after these 60 s, or
- * when the session is closed. After such a line the time is twice as long as before, at most an
- * hour. Without a callback, stderr receives the same lines, but none of libzookeeper. A process
- * that has more than 256 sessions receives lines of libzookeeper for 256 of them. */
+ * comes later, as the member suppressed of a line of that event. After such a line the time is
+ * twice as long as before, at most an hour. Without a callback, stderr receives the same lines, but
+ * none of libzookeeper. */
 typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
 
 /* What happened to a session.
@@ -81,23 +76,22 @@ typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
  * ZKL_SESSION_REPLACED: the ZooKeeper session has ended, and its nodes and watches with it. Grants
  * are LOST. Waiters enter the queue again in the next one, which is being opened. The reasons:
  *   it expired, or another process ended it (zkl_session_end());
- *   the servers run, and no longer accept it, as when their data has gone back;
+ *   the servers run, and no longer accept it, as when their data have gone back;
  *   what answered after a lost connection is not ZooKeeper;
  *   a lock is asked for, or a group or a double barrier is entered, more than 60 s after the
  *     session was opened and the last of these was released or left, and a new one can be proved
  *     sooner;
- *   a node that the library has deleted, or may not delete, goes with the ZooKeeper session only: a
- *     permission is missing; or the servers' data had gone back, and they accept the session again;
- *     or a member has left, and a request of it may still be done (zkl_member_leave()).
+ *   a node of the library goes with the ZooKeeper session only: a permission to delete it is
+ *     missing; or the servers' data had gone back, and they accept the session again; or a member
+ *     has left, and a request of it may still be done (zkl_member_leave()).
  *
- * For the last two reasons the library ends a ZooKeeper session only while nobody uses it, and for
- * the last but one only while nobody waits for a lock or for a member's id in it, too. It is used
- * while it holds a grant; while a member is in a group or joins it, or is in a double barrier or
- * waits for the others there; during a call of a counter, of zkl_semaphore_get_limit(),
+ * For the last two reasons the library ends a ZooKeeper session only while nobody uses it. It is
+ * used while it holds a grant; while a member is in a group or joins it, or is in a double barrier
+ * or waits for the others there; during a call of a counter, of zkl_semaphore_get_limit(),
  * zkl_semaphore_set_limit() or zkl_members_read(); during a transaction; during zkl_session_call();
- * and while the program keeps it (zkl_session_keep()). If there was no connection for a session
- * timeout, only the grant of a lock still counts: after that time the servers end the session
- * themselves. */
+ * and while the program keeps it (zkl_session_keep()). For the last but one reason it is used by
+ * waiters, too. After a session timeout without a connection, only the grant of a lock still
+ * counts. */
 typedef enum zkl_session_event {
     ZKL_SESSION_CONNECTED = 1, /* there is a connection, the first one or a new one */
     ZKL_SESSION_SUSPENDED = 2, /* the connection was lost; the ZooKeeper session may continue */
@@ -147,18 +141,17 @@ typedef struct zkl_credential {
  *
  * In this and every other struct of options, 0 and NULL are the defaults: a struct of which only
  * size is set is complete. size says with which version of the struct the caller was compiled. A
- * size that is too small is ZKL_EINVAL. A size that is larger than the library's is ZKL_EINVAL if a
- * member that the library does not know is not 0. So is reserved, where there is one: a later
- * version may give it a name and a meaning.
+ * size that is too small is ZKL_EINVAL, and so is a larger one if a member that the library does
+ * not know is not 0. reserved must be 0.
  *
- * If log is NULL, the lines go to stderr. A thread of the library writes them, so no
- * other thread waits for the reader; only zkl_session_close() and exit() do, for 0.5 s at most.
- * While stderr accepts no data, lines beyond 64 KiB are dropped, and their number is written later.
- * A line is dropped, too, where descriptor 2 is a connection of the Internet: it has been closed,
- * and is another's now. */
+ * If log is NULL, the lines go to stderr. A thread of the library writes them; only
+ * zkl_session_close() and exit() wait for it, for 0.5 s at most. While stderr accepts no data,
+ * lines beyond 64 KiB are dropped, and their number is written later. Nothing is written if
+ * descriptor 2 is an Internet connection. */
 typedef struct zkl_session_options {
     size_t size;            /* sizeof(zkl_session_options); 0 is ZKL_EINVAL */
-    int session_timeout_ms; /* default 10000, even for 0; 200 to 10^9. The server may change it,
+    int session_timeout_ms; /* default 10000, even for 0; 200 to 10^9, but more than 400 with the
+                               defaults of tick_ms and drift_permille. The server may change it,
                                within its own limits */
     const char *acl; /* the ACL of the nodes that the library creates, comma separated, as the
                         ZooKeeper shell takes it: "world:anyone:cdrwa" (the default, even for NULL),
@@ -178,9 +171,7 @@ typedef struct zkl_session_options {
     int dispatch;       /* 0 (the default): callbacks run on a thread of the library; 1: they run
                            inside zkl_session_dispatch() */
     const zkl_credential *credentials; /* the session has the permissions of all. NULL: none. The
-                                          library copies them. It wipes its copy when the session
-                                          was closed, and all that was made from it was freed.
-                                          libzookeeper's own copies are not wiped */
+                                          library copies them: see SECURITY.md */
     size_t credential_count;           /* the number of credentials */
     const char *tls_ca; /* TLS: a file of certificates in PEM, of the authorities that the servers'
                            certificates must come from. NULL: no TLS */
@@ -188,10 +179,7 @@ typedef struct zkl_session_options {
         *tls_cert;       /* the file of our certificate and its chain, in PEM; needed with tls_ca */
     const char *tls_key; /* the file of its private key, in PEM, without a passphrase; needed with
                             tls_ca. A libzookeeper without TLS makes the three ZKL_EINVAL.
-                            Each time before a session is opened, each server is asked on another
-                            connection whether its certificate is valid and has the name in
-                            connect. On its own connection libzookeeper compares no name, and also
-                            accepts the system's authorities: see SECURITY.md */
+                            SECURITY.md says what of a certificate is checked */
     int fixed_servers;   /* 0 (the default): servers that the ensemble itself names are tried beside
                             those of connect (see zkl_session_set_servers()); 1: no others than those
                             of connect */
@@ -220,11 +208,7 @@ ZKL_API int zkl_session_open(zkl_session **ret, const char *connect,
  *
  * Returns 0 if there is a connection; or
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection, for that reason;
- *   ZKL_EAUTH: the server refused the credentials;
- *   ZKL_ECLOSED: the session was closed;
- *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_EINVAL: s is NULL;
- *   ZKL_ECHILD. */
+ *   ZKL_EAUTH, ZKL_ECLOSED, ZKL_EDEADLK, ZKL_EINVAL, ZKL_ECHILD. */
 ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
 
 /* Waits until the servers have confirmed that the nodes of all that was released before the call
@@ -234,27 +218,22 @@ ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
  * itself waits for such answers, for some 50 ms; but not inside a callback, in a forked child for
  * what its parent has released, or for sessions with TLS.
  *
- * The function does not wait for what is released after the call began, for the nodes of LOST
- * grants whose callbacks have not returned, or for a lock that a handle retains (zkl_mutex_yield()
- * releases it). If the ZooKeeper session ends during the call, its nodes go with it.
+ * The function does not wait for the nodes of LOST grants whose callbacks have not returned, or for
+ * a lock that a handle retains (zkl_mutex_yield() releases it). If the ZooKeeper session ends
+ * during the call, its nodes go with it.
  *
  * Returns 0 if no such node is left; or
  *   ZKL_ETIMEDOUT: the servers have not confirmed it in time;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the same, as there is no connection, for that reason;
  *   ZKL_EACCES: the server refuses to delete a node, and the session holds something else or is
- *     kept. When nobody uses it any more, the library ends the ZooKeeper session, and the node with
- *     it;
- *   ZKL_EAUTH: the server refused the credentials;
- *   ZKL_ECLOSED: the session was closed;
- *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_EINVAL: s is NULL;
- *   ZKL_ECHILD. */
+ *     kept. The node ends with the ZooKeeper session;
+ *   ZKL_EAUTH, ZKL_ECLOSED, ZKL_EDEADLK, ZKL_EINVAL, ZKL_ECHILD. */
 ZKL_API int zkl_session_flush(zkl_session *s, int64_t timeout_ms);
 
 /* Returns why the session has no connection at this moment, or ZKL_OUTAGE_NONE if it has one. While
  * it has none, the errors ZKL_EUNREACHABLE, ZKL_EHOST and ZKL_EAUTH of calls that wait say the same
- * in their text. May be called from any thread, even inside a callback, and never waits for a
- * server. Returns ZKL_OUTAGE_UNKNOWN if s is NULL and in a forked child. */
+ * in their text. Never waits for a server. Returns ZKL_OUTAGE_UNKNOWN if s is NULL and in a forked
+ * child. */
 ZKL_API zkl_outage zkl_session_outage(zkl_session *s);
 
 /* Registers fn(s, event, id, data), which is called at every later event. If there is a connection
@@ -262,8 +241,7 @@ ZKL_API zkl_outage zkl_session_outage(zkl_session *s);
  * the session.
  *
  * Returns 0; or
- *   ZKL_EINVAL: s or fn is NULL;
- *   ZKL_ECLOSED, ZKL_ECHILD. */
+ *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_session_on_change(zkl_session *s, zkl_session_fn fn, void *data);
 
 /* Returns a descriptor for poll(2) and similar functions, for a session with the option dispatch.
@@ -277,39 +255,32 @@ ZKL_API int zkl_session_fd(zkl_session *s);
 
 /* Calls the callbacks that wait, for a session with the option dispatch, and does nothing else.
  * Locks are kept, renewed and lost whether or not the program calls this function; but losses are
- * reported in time only if it does. Callbacks run one at a time: a second thread that dispatches
- * waits for the first. zkl_session_close() calls the callbacks that are left. If
- * zkl_session_close() itself is called inside a callback, a library thread calls them. Callbacks
- * run with cancellation disabled. They must not enable it, and must not leave other than by
- * returning.
+ * reported in time only if it does. A second thread that dispatches waits for the first.
+ * zkl_session_close() calls the callbacks that are left.
  *
  * Returns 0; or
  *   ZKL_EINVAL: s is NULL, or was opened without the option dispatch;
- *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_ECHILD. */
+ *   ZKL_EDEADLK, ZKL_ECHILD. */
 ZKL_API int zkl_session_dispatch(zkl_session *s);
 
 /* Gives the session another list of servers. connect is as for zkl_session_open(), and its chroot
  * must be the same as before. Never waits.
  *
- * The present connection stays, and the ZooKeeper session, too: grants, waiters and members do not
- * notice. When the connection is lost and an attempt to connect has failed, the new list takes the
- * place of the old one. Until then the session may come back to servers of the old list. The
- * servers must be of the same ensemble: another one does not know the ZooKeeper session, which then
- * has expired (ZKL_SESSION_REPLACED).
+ * The present connection and the ZooKeeper session stay: grants, waiters and members do not notice.
+ * When the connection is lost and an attempt to connect has failed, the new list takes the place of
+ * the old one. The servers must be of the same ensemble: another one does not know the ZooKeeper
+ * session, which then has expired (ZKL_SESSION_REPLACED).
  *
- * When an ensemble is reconfigured, the library follows by itself. At each connection it reads
- * /zookeeper/config, and again when that changes. Where the address of the server to which the
- * session is connected is in there, the addresses of the others that vote are tried beside the
- * list, if they have answered as ZooKeeper does; a wildcard stands for the server's own host. They
- * serve the present ZooKeeper session only: each new one begins at the list. So tell the list of a
- * long-lived program of servers that replace others. The library does not follow with TLS, if the
- * permission to read that node is missing, or with the option fixed_servers.
+ * When an ensemble is reconfigured, the library follows by itself: the voting servers that
+ * /zookeeper/config names are tried beside the list, if it names the server to which the session is
+ * connected. They serve the present ZooKeeper session only: each new one begins at the list. So
+ * tell the list of a long-lived program of servers that replace others. The library does not follow
+ * with TLS, if the permission to read that node is missing, or with the option fixed_servers.
  *
- * For another list and for following an ensemble, the library needs libzookeeper's lines about
- * errors. If a program switches them off (zoo_set_debug_level(0)), each of its ZooKeeper sessions
- * stays on the servers with which it was opened. So does each session of a process beyond the
- * 256th.
+ * A new list and a reconfigured ensemble need libzookeeper's lines about errors. If a program
+ * switches them off (zoo_set_debug_level(0)), each of its ZooKeeper sessions stays on the servers
+ * with which it was opened. So does each session of a process beyond the 256th, whose lines of
+ * libzookeeper are not logged, either.
  *
  * Returns 0; or
  *   ZKL_EINVAL: s is NULL, or connect is invalid or has another chroot;
@@ -319,17 +290,12 @@ ZKL_API int zkl_session_set_servers(zkl_session *s, const char *connect);
 /* Declares that the program has ephemeral nodes or watches of its own in the ZooKeeper session,
  * made with the handle that zkl_session_call() lends: the library then does not end that session by
  * itself (see ZKL_SESSION_REPLACED). It may still expire, and the declaration then holds for the
- * next one, too. keep 1 declares; 0 takes one declaration back. They are counted, so that several
- * parts of a program may each have their own. Call the function before the first node is made, or
- * inside the function that makes it. Never waits.
- *
- * A node that the library may not delete, since a permission is missing, stays as long as the
- * session is kept.
+ * next one, too. keep 1 declares; 0 takes one declaration back. Declarations are counted.  Call the
+ * function before the first node is made, or inside the function that makes it.
  *
  * Returns 0; or
- *   ZKL_EINVAL: s is NULL;
  *   ZKL_EPERM: keep is 0, and there is no declaration to take back;
- *   ZKL_ECLOSED, ZKL_ECHILD. */
+ *   ZKL_ECLOSED, ZKL_EINVAL, ZKL_ECHILD. */
 ZKL_API int zkl_session_keep(zkl_session *s, int keep);
 
 /* Returns the id of the present ZooKeeper session. Returns 0 while there is none, as before the
@@ -337,28 +303,24 @@ ZKL_API int zkl_session_keep(zkl_session *s, int keep);
 ZKL_API int64_t zkl_session_id(zkl_session *s);
 
 /* The id of a ZooKeeper session, and the password with which any process can take it up. It is for
- * what guards a program, as zkl's guard does a command: when the program is dead, the guard ends
- * its session. No other program needs it. */
+ * what guards a program: when the program is dead, the guard ends its session. */
 typedef struct zkl_session_claim {
     int64_t id;
     unsigned char password[16];
 } zkl_session_claim;
 
-/* Stores in *ret what another process needs for zkl_session_end(). It is valid for the present
- * ZooKeeper session only: read it again after ZKL_SESSION_REPLACED. Keep it secret, since whoever
- * has it can hold the session's locks and end them. Apache ZooKeeper makes the password from the
- * id, which nodes show, so the network must keep others out, too: SECURITY.md says more.
+/* Stores in *ret what another process needs for zkl_session_end(). Read it again after
+ * ZKL_SESSION_REPLACED. Keep it secret, since any process that has it can hold the session's locks
+ * and end them. SECURITY.md says who else can.
  *
  * Returns 0; or
- *   ZKL_EINVAL: s or ret is NULL;
  *   ZKL_EUNREACHABLE: there is no ZooKeeper session at the moment;
- *   ZKL_ECLOSED, ZKL_ECHILD. */
+ *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret);
 
 /* Ends the ZooKeeper session of another process, which is dead. Its nodes are deleted at once,
  * instead of after the session timeout. Call this only when nothing that worked under the session's
- * locks runs any more: their next holders begin at once, whatever the deadline was. A process that
- * lives after all may learn of it only at its deadline.
+ * locks runs any more: their next holders begin at once, whatever the deadline was.
  *
  * connect and options are those of the dead process: its credentials are needed where the servers
  * demand some (enforce.auth.enabled). The function takes the session up on a connection of its own,
@@ -372,8 +334,7 @@ ZKL_API int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret);
  *     may live for one session timeout more;
  *   ZKL_EAUTH: the servers demand credentials that options do not have, or refuse those that they
  *     have. The function does not try again: the session lives for one session timeout more;
- *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_ENOMEM: the system refused a thread. */
+ *   ZKL_EDEADLK, ZKL_ENOMEM. */
 ZKL_API int zkl_session_end(const char *connect, const zkl_session_options *options,
                             const zkl_session_claim *claim, int64_t timeout_ms);
 
@@ -385,19 +346,17 @@ ZKL_API int zkl_session_timeout_ms(zkl_session *s);
  * are deleted. Waits for callbacks that are running or queued, at most 5 s for the server and for
  * functions that zkl_session_call() calls, and at most 0.5 s for a stderr that accepts no data.
  * Inside a callback the function waits for none of these, and the session ends in the background. s
- * is invalid afterwards. Handles that were made from s stay valid until they are freed; functions
- * that need the session return ZKL_ECLOSED or ZKL_ELOST; zkl_election_proclaim() returns ZKL_EPERM
- * if the candidate does not lead. NULL is ignored. In a forked child it does nothing. */
+ * is invalid afterwards. Handles that were made from s stay valid until they are freed (zkl(3),
+ * Ownership). */
 ZKL_API void zkl_session_close(zkl_session *s);
 
 /* After this call, *flag says whether a call of the calling thread waits: 1 while it does, and
  * while zkl_session_dispatch() calls callbacks, otherwise 0. zkl_session_close(), zkl_session_end()
  * and zkl_watch_free() leave it 0, even while they wait. It is for packages of other languages,
  * where any thread may free a handle, and no call may begin once that is done. While *flag is 1,
- * the call has begun: another thread may free what it was given, as the function that frees it
- * says, and close the session. When *flag is 0, the call may yet need what it was given. Other
- * threads read *flag atomically. flag must be valid until the thread gives another one; NULL is
- * none. */
+ * the call has begun: another thread may free what it was given, and close the session. When *flag
+ * is 0, the call may yet need what it was given. Other threads read *flag atomically. flag must be
+ * valid until the thread gives another one; NULL is none. */
 ZKL_API void zkl_call_waits(int *flag);
 
 ZKL_END

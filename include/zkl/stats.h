@@ -87,11 +87,11 @@ typedef struct zkl_label {
     const char *value; /* any text; what is not UTF-8 in it is replaced */
 } zkl_label;
 
-/* Returns the upper bound of a bucket in nanoseconds: the same numbers in every version, from 1 µs
- * to an hour. Returns INT64_MAX for the last bucket and for numbers above it. */
+/* Returns the upper bound of a bucket in nanoseconds: the same numbers in every version, from 1
+ * µs to an hour. Returns INT64_MAX for the last bucket and for numbers above it. */
 ZKL_API int64_t zkl_histogram_bound_ns(size_t bucket);
 
-/* Stores the numbers of s in *ret. Never waits for a server. May be called inside a callback.
+/* Stores the numbers of s in *ret. Never waits for a server.
  *
  * Returns 0; or
  *   ZKL_EINVAL: s or ret is NULL, or ret->size is smaller than the struct of version 0.1;
@@ -102,9 +102,10 @@ ZKL_API int zkl_session_stats(zkl_session *s, zkl_stats *ret);
  * Each has the given labels. At most size bytes are written, with a final 0 byte; buf may be NULL
  * if size is 0. Two such texts are not valid as one file, since each describes all metrics.
  *
- * Returns the length of the whole text without the 0 byte, which may be size or more: then the text
- * was cut. Returns ZKL_EINVAL if stats is NULL or its size too small, if a label is not valid, or
- * if labels or buf is NULL and its count or size is not 0. May be called in a forked child. */
+ * Returns the length of the whole text without the 0 byte, which may be size or more: then the
+ * text was cut. Returns ZKL_EINVAL if stats is NULL or its size too small, if a label is not
+ * valid, or if labels or buf is NULL and its count or size is not 0. May be called in a forked
+ * child. */
 ZKL_API int zkl_stats_prometheus(const zkl_stats *stats, const zkl_label *labels, size_t count,
                                  char *buf, size_t size);
 
@@ -115,12 +116,11 @@ ZKL_API int zkl_stats_prometheus(const zkl_stats *stats, const zkl_label *labels
  * names begin with zkl_path_, with the path as the label "path" in place of one of the caller's.
  * The first ZKL_STATS_PATHS paths at which the session has had a lock, a semaphore, an election, a
  * zkl_once or a shard have their own; all later ones are together in one with the label "other". A
- * lock at several paths counts at the first in the order of their bytes.
+ * lock at several paths counts at the first in the order of their bytes. Never waits for a server.
  *
- * Returns the length of the whole text without the 0 byte, which may be size or more: then the text
- * was cut, and the next may be longer. Returns ZKL_EINVAL if s is NULL, or as
- * zkl_stats_prometheus() does; or ZKL_ECHILD. Never waits for a server. May be called inside a
- * callback. */
+ * Returns the length of the whole text without the 0 byte, which may be size or more: then the
+ * text was cut, and the next may be longer. Returns ZKL_EINVAL if s is NULL, or as
+ * zkl_stats_prometheus() does; or ZKL_ECHILD. */
 ZKL_API int zkl_session_prometheus(zkl_session *s, const zkl_label *labels, size_t count, char *buf,
                                    size_t size);
 
