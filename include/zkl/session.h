@@ -290,8 +290,8 @@ ZKL_API int zkl_session_set_servers(zkl_session *s, const char *connect);
 /* Declares that the program has ephemeral nodes or watches of its own in the ZooKeeper session,
  * made with the handle that zkl_session_call() lends: the library then does not end that session by
  * itself (see ZKL_SESSION_REPLACED). It may still expire, and the declaration then holds for the
- * next one, too. keep 1 declares; 0 takes one declaration back. Declarations are counted.  Call the
- * function before the first node is made, or inside the function that makes it.
+ * next one, too. A keep of 1 declares, 0 takes one declaration back. Declarations are counted. Call
+ * the function before the first node is made, or inside the function that makes it.
  *
  * Returns 0; or
  *   ZKL_EPERM: keep is 0, and there is no declaration to take back;
