@@ -127,10 +127,10 @@ struct zkl_session {
     unsigned orphans;       /* how many want its end: incarnation_want_end() */
     GQueue refusals;        /* of struct refusal: deletes that the server refuses */
     struct {
-        uint64_t asked, answered; /* how many were; they are answered in the order in which they
-                                     were asked for */
-        unsigned leaving;         /* attempts that have given up, and may ask for one yet */
-    } deletes;                    /* of orphans.c */
+        uint64_t asked;   /* how many were */
+        GQueue pending;   /* of struct orphan: those that are not answered, the oldest first */
+        unsigned leaving; /* attempts that have given up, and may ask for one yet */
+    } deletes;            /* of orphans.c */
     struct {
         enum store_kind kind;
         char *node;          /* where it is missing; NULL: it is not known */
