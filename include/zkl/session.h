@@ -179,8 +179,7 @@ typedef struct zkl_session_options {
                            inside zkl_session_dispatch() */
     const zkl_credential *credentials; /* the session has the permissions of all. NULL: none. The
                                           library copies them. It wipes its copy when the session
-                                          was closed, and all that was made from it was freed.
-                                          libzookeeper's own copies are not wiped */
+                                          was closed. libzookeeper's own copies are not wiped */
     size_t credential_count;           /* the number of credentials */
     const char *tls_ca; /* TLS: a file of certificates in PEM, of the authorities that the servers'
                            certificates must come from. NULL: no TLS */

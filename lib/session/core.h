@@ -52,7 +52,7 @@ struct zkl_session {
     const struct session_hooks *hooks;
     char *hosts, *shown_hosts, *chroot, *acl; /* shown: in messages */
     bool fixed_servers;                       /* no others than these hosts */
-    struct credentials *credentials;
+    struct credentials *credentials;          /* NULL once the session has closed */
     struct tls_files tls;
     int wanted_timeout_ms;
     int64_t warm_ns; /* how long the session is proved after a user has entered or left; before the
