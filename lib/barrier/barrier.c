@@ -351,6 +351,7 @@ static void double_step(struct driver *d, const struct machine_event *ev,
         driver_join(&b->driver, &doubles_of(s)->list);
     } else if (!was_out && is_out) {
         driver_leave(&b->driver, &doubles_of(s)->list);
+        driver_disown(&b->driver);
         incarnation_retired(s);
         driver_unref(&b->driver); /* the step has another one */
     }

@@ -542,6 +542,16 @@ static int once_check(const zkl_once *o, const char *doing, bool blocking)
     return call_check(o->session, doing, once_path(o), blocking);
 }
 
+/* Whether the grant is of this handle's lock. */
+static bool once_has_granted(const zkl_once *o, const zkl_grant *grant)
+{
+    const char *node = grant_full_node(grant);
+    const size_t length = strlen(o->path);
+
+    return grant_session(grant) == o->session && strncmp(node, o->path, length) == 0 &&
+           strrchr(node, '/') == node + length;
+}
+
 /* Does what zkl_once_end() does after once_check(), with a reference to o. */
 static int once_end_checked(zkl_once *o, const zkl_grant *grant, const void *result, size_t size,
                             int64_t timeout_ms)
@@ -557,11 +567,12 @@ static int once_end_checked(zkl_once *o, const zkl_grant *grant, const void *res
     session_lock(o->session);
     const struct once_started started = o->started;
     session_unlock(o->session);
-    if (zkl_grant_token(grant) != started.token) {
+    const bool own = once_has_granted(o, grant);
+    if (!own || zkl_grant_token(grant) != started.token) {
         /* If the grant is older, and was not released, its lock was lost, even if the user was not
          * told of that yet. Otherwise the grant is none of the handle's. */
         const bool lost =
-            zkl_grant_token(grant) < started.token && zkl_grant_state(grant) != ZKL_RELEASED;
+            own && zkl_grant_token(grant) < started.token && zkl_grant_state(grant) != ZKL_RELEASED;
         return error_set(lost ? ZKL_ELOST : ZKL_EPERM, once_path(o),
                          lost ? "the lock was lost: a later run has begun"
                               : "the grant is not that of the present run");

@@ -448,6 +448,7 @@ static void member_retire(zkl_member *m)
     member_list_remove(m);
     member_tell_left(m);
     member_want_end_no_more(m);
+    driver_disown(&m->driver);
     next = member_list_find(s, m->node);
     if (next && !s->closing)
         member_begin(next);

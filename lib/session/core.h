@@ -52,7 +52,7 @@ struct zkl_session {
     const struct session_hooks *hooks;
     char *hosts, *shown_hosts, *chroot, *acl; /* shown: in messages */
     bool fixed_servers;                       /* no others than these hosts */
-    struct credentials *credentials;
+    struct credentials *credentials;          /* NULL once the session has closed */
     struct tls_files tls;
     int wanted_timeout_ms;
     int64_t warm_ns; /* how long the session is proved after a user has entered or left; before the
@@ -127,10 +127,10 @@ struct zkl_session {
     unsigned orphans;       /* how many want its end: incarnation_want_end() */
     GQueue refusals;        /* of struct refusal: deletes that the server refuses */
     struct {
-        uint64_t asked, answered; /* how many were; they are answered in the order in which they
-                                     were asked for */
-        unsigned leaving;         /* attempts that have given up, and may ask for one yet */
-    } deletes;                    /* of orphans.c */
+        uint64_t asked;   /* how many were */
+        GQueue pending;   /* of struct orphan: those that are not answered, the oldest first */
+        unsigned leaving; /* attempts that have given up, and may ask for one yet */
+    } deletes;            /* of orphans.c */
     struct {
         enum store_kind kind;
         char *node;          /* where it is missing; NULL: it is not known */

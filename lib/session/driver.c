@@ -17,7 +17,8 @@
 /* The limits of ephemeral nodes of one session, in bytes. The end of a session is one transaction,
  * which names all of them. If a transaction has 2 MiB, a server cannot read it again, and never
  * starts any more. OWNED_EACH: the digits of the sequence number, and the length. A node counts
- * until its machine has ended; its delete is sent before any create that follows. */
+ * until its machine has ended, or says that it has none; its delete is sent before any create that
+ * follows. */
 enum { OWNED_MAX = 1024 * 1024, OWNED_EACH = 14 };
 
 /* A request under way, until its answer has been told or dropped. */
@@ -81,6 +82,13 @@ void driver_unref(struct driver *d)
         d->ops->free(d);
 }
 
+void driver_disown(struct driver *d)
+{
+    if (d->owned_bytes > 0)
+        d->session->owned_bytes -= d->owned_bytes;
+    d->owned_bytes = 0;
+}
+
 void driver_clear(struct driver *d)
 {
     for (struct driver_watch *w; (w = d->watches);) {
@@ -88,9 +96,7 @@ void driver_clear(struct driver *d)
         g_free(w);
     }
     g_clear_pointer(&d->timer, g_free);
-    if (d->owned_bytes > 0)
-        d->session->owned_bytes -= d->owned_bytes;
-    d->owned_bytes = 0;
+    driver_disown(d);
 }
 
 /* ---- requests ---- */

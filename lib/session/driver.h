@@ -64,7 +64,10 @@ void driver_init(struct driver *d, const struct driver_ops *ops, zkl_session *s,
 void driver_ref(struct driver *d);
 void driver_unref(struct driver *d); /* the caller has another reference to the session */
 
-/* Frees what the driver itself has. For .free. */
+/* Stops counting an ephemeral node, since the machine has none any more. */
+void driver_disown(struct driver *d);
+
+/* Frees what the driver itself has, and disowns. For .free. */
 void driver_clear(struct driver *d);
 
 /* Gives the machine an event that is no answer, watch or timer: one of that kind, or one that has

@@ -1,5 +1,6 @@
 #include "incarnation.h"
 
+#include "lib/base/credentials.h"
 #include "lib/base/log.h"
 #include "orphans.h"
 #include "participant.h"
@@ -189,6 +190,8 @@ void incarnation_close(zkl_session *s)
         s->ops->close(store);
     if (s->closing)
         outage_stop(s);
+    if (s->closing || s->refused) /* for good: handles may keep the session for long */
+        g_clear_pointer(&s->credentials, credentials_unref);
     timers_cancel(&s->open_timer);
     timers_cancel(&s->end_timer);
     timers_cancel(&s->proof_timer);
@@ -200,6 +203,16 @@ void incarnation_close(zkl_session *s)
     s->hears_ensemble = false;
     watch_clear(s);
     proofs_init(&s->proofs, s->proofs.tick, s->proofs.drift_permille);
+}
+
+static void close_in_time(void *session)
+{
+    incarnation_close(session);
+}
+
+void incarnation_close_in_time(zkl_session *s)
+{
+    timers_arm(s->timers, &s->end_timer, clock_now().boot + s->proofs.timeout, close_in_time, s);
 }
 
 void incarnation_replace(zkl_session *s, enum loss why)
@@ -459,6 +472,9 @@ static void on_store_event(void *context, enum store_event event, int64_t id, in
         participants_tell(s, NEWS_REFUSED);
         request_drop_all(s);
         session_tell(s, ZKL_SESSION_REFUSED, s->id);
+        /* libzookeeper goes on connecting to servers that demand credentials, which keeps what is
+         * lost standing there. */
+        incarnation_close_in_time(s);
         pthread_cond_broadcast(&s->changed);
         break;
     case STORE_EV_BEGIN:

@@ -18,6 +18,10 @@ void incarnation_replace(zkl_session *s, enum loss why);
 /* Closes the present session, and begins none. */
 void incarnation_close(zkl_session *s);
 
+/* Closes it one session timeout from now: until then those who have lost something may stop, and a
+ * callback that hangs keeps the nodes no longer. */
+void incarnation_close_in_time(zkl_session *s);
+
 /* Called before a contender or a member enters, which does not yet count as busy: makes the session
  * warm. If it is cold, it may be replaced by one that is proved by its creation. */
 void incarnation_warm(zkl_session *s);

@@ -110,22 +110,43 @@ static void refusal_on_deleted(struct request *r, const struct store_reply *repl
         refusal_pause(r->context);
 }
 
+/* A delete that is not answered. */
+struct orphan {
+    zkl_session *session;
+    uint64_t number; /* how many were asked for before */
+    GList link;
+};
+
 static void orphan_on_deleted(struct request *r, const struct store_reply *reply)
 {
-    zkl_session *s = r->context;
+    struct orphan *orphan = r->context;
+    zkl_session *s = orphan->session;
 
     if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
         refusal_begin(s, r->what.path);
-    s->deletes.answered++;
+    g_queue_unlink(&s->deletes.pending, &orphan->link);
+    g_free(orphan);
     orphan_count(s, -1);
     pthread_cond_broadcast(&s->changed);
 }
 
 void orphan_delete(zkl_session *s, char *path)
 {
-    s->deletes.asked++;
+    struct orphan *orphan = g_new(struct orphan, 1);
+
+    *orphan = (struct orphan){s, s->deletes.asked++, {.data = orphan}};
+    g_queue_push_tail_link(&s->deletes.pending, &orphan->link);
     orphan_count(s, 1);
-    request_send(s, request_new(STORE_DELETE, path, orphan_on_deleted, s));
+    request_send(s, request_new(STORE_DELETE, path, orphan_on_deleted, orphan));
+}
+
+/* Whether one of the first count deletes is not answered. Later ones may be answered before: a
+ * request that a server throttles is sent again behind them. */
+static bool orphan_is_among(const zkl_session *s, uint64_t count)
+{
+    const GList *first = s->deletes.pending.head;
+
+    return first && ((const struct orphan *)first->data)->number < count;
 }
 
 /* Returns the path whose delete has been refused for longest; NULL: there is none. */
@@ -377,9 +398,8 @@ static int why_not_flushed(const zkl_session *s, bool over)
     return error_keep(&why);
 }
 
-/* Waits first for the attempts that have given up, and have not asked for their deletes yet.
- * Deletes are answered in the order in which they were asked for. So this waits for none that comes
- * later. */
+/* Waits first for the attempts that have given up, and have not asked for their deletes yet. Then
+ * it waits for none that comes later. */
 static int await_flush(zkl_session *s, const struct timespec *until)
 {
     uint64_t asked = 0;
@@ -392,7 +412,7 @@ static int await_flush(zkl_session *s, const struct timespec *until)
             asked = s->deletes.asked;
             leaving = s->deletes.leaving > 0;
         }
-        if (!s->refused && !leaving && s->deletes.answered >= asked && !orphan_refused(s) &&
+        if (!s->refused && !leaving && !orphan_is_among(s, asked) && !orphan_refused(s) &&
             s->stores <= (s->store != NULL))
             return 0;
         const int code = why_not_flushed(s, !more);

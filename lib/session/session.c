@@ -444,11 +444,6 @@ static void *session_finish(void *data)
     return NULL;
 }
 
-static void close_in_time(void *session)
-{
-    incarnation_close(session);
-}
-
 /* The thread cannot be cancelled here: a session that is half closed would keep its nodes. A
  * callback that hangs keeps them for one timeout. */
 void zkl_session_close(zkl_session *s)
@@ -464,7 +459,8 @@ void zkl_session_close(zkl_session *s)
     pthread_cond_broadcast(&s->changed);
     participants_tell(s, NEWS_CLOSED);
     session_tell(s, ZKL_SESSION_CLOSED, s->id);
-    timers_arm(s->timers, &s->end_timer, clock_now().boot + s->proofs.timeout, close_in_time, s);
+    if (!s->refused) /* else it closes in time already */
+        incarnation_close_in_time(s);
     session_unlock(s);
     if (!callbacks_inside()) {
         session_finish(s);

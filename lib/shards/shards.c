@@ -615,6 +615,24 @@ static int shards_join(zkl_shards *all, const zkl_shards_options *o)
     return code;
 }
 
+static void shards_drop(void *all)
+{
+    shards_let_go(all);
+}
+
+/* Gives up a handle that could not join. Inside a callback, of another session, the view was not
+ * awaited: a call that began is over before the last reference is given up behind it. */
+static void shards_abandon(zkl_shards *all)
+{
+    zkl_session *s = all->session;
+
+    session_lock(s);
+    all->refs -= 2; /* neither STOPPED nor a member comes */
+    session_unlock(s);
+    if (!callbacks_push(s->callbacks, shards_drop, all))
+        shards_drop(all);
+}
+
 /* Gives up what the handle has, once it has started and the user has freed it. */
 static void shards_leave(zkl_shards *all)
 {
@@ -653,8 +671,7 @@ int zkl_shards_start(zkl_shards **ret, zkl_session *s, const char *path, size_t 
     all->fn_data = fn_data;
     all->parents = o.parents;
     if ((code = shards_join(all, &o))) {
-        all->refs = 1; /* nobody else has the handle */
-        shards_let_go(all);
+        shards_abandon(all);
         return code;
     }
     *ret = all;

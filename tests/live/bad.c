@@ -8,6 +8,7 @@
 #include "runner.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <zookeeper/zookeeper.h>
 
@@ -283,6 +284,38 @@ TEST_CASE(credentials_demanded)
     CHECK_INT(zkl_session_end(connect, &o, &claim, ZKL_FOREVER), 0);
     LIVE_UNTIL(zkl_session_id(known) != claim.id);
     CHECK_INT(zkl_mutex_unlock(m), ZKL_ELOST);
+    live_end(t);
+    zk_server_stop(strict);
+}
+
+/* The server begins to demand some, of a holder without any whose handle stays open. It lets the
+ * holder connect as often as it tries, and each time prolongs its session. */
+TEST_CASE(credentials_demanded_later)
+{
+    static const zkl_credential alice = {"digest", "alice:secret"};
+    struct live *t = live_begin();
+    struct zk_server *strict = zk_server_start(NULL);
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    const zkl_grant *g;
+    REQUIRE(strict != NULL);
+    const char *connect = zk_server_connect(strict);
+    o.session_timeout_ms = 3000;
+    zkl_session *s = live_open(t, connect, &o);
+    zkl_mutex *m = live_mutex(s, "/l");
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
+    char *config = g_strconcat(zk_server_dir(strict, 0), "/zoo.cfg", NULL);
+    FILE *f = fopen(config, "a");
+    REQUIRE(f && fputs("enforce.auth.enabled=true\nenforce.auth.schemes=digest\n", f) >= 0);
+    REQUIRE(fclose(f) == 0 && zk_server_restart(strict, 0));
+    LIVE_UNTIL(zkl_session_outage(s) == ZKL_OUTAGE_AUTH);
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+    o.credentials = &alice;
+    o.credential_count = 1;
+    zkl_mutex *next = live_mutex(live_open(t, connect, &o), "/l");
+    CHECK_INT(zkl_mutex_lock(next, ZKL_FOREVER, NULL), 0);
+    CHECK_INT(zkl_mutex_unlock(next), 0);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_ELOST);
+    g_free(config);
     live_end(t);
     zk_server_stop(strict);
 }

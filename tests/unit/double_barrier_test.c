@@ -470,6 +470,23 @@ TEST_CASE(leaves_as_the_last)
     }
 }
 
+/* Its node counts among those of the session as long as it may stand, and not until it is freed. */
+TEST_CASE(owns_nothing_outside)
+{
+    begin(2);
+    for (int i = 0; i < 2; i++) {
+        be_inside();
+        CHECK(pair.s->owned_bytes > 0);
+        leave_pair(ZKL_FOREVER);
+        answer_listed("* ready");
+        CHECK(pair.s->owned_bytes > 0);
+        ANSWER(STORE_MULTI, PATH, .rc = STORE_OK);
+        check_ended(0);
+        CHECK_INT(pair.s->owned_bytes, 0);
+    }
+    end();
+}
+
 /* It enters; lost: by the second of two creates. */
 static void enter_by(bool lost)
 {

@@ -123,6 +123,27 @@ TEST_CASE(why_there_is_no_connection)
     stop();
 }
 
+/* Servers that demand credentials let it connect again and again: its nodes would stand for good.
+ */
+TEST_CASE(refused_and_closed_in_time)
+{
+    start();
+    hand_hold(&a, s);
+    fake_event(STORE_EV_AUTH);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
+    hand_pass(s, FAKE_TIMEOUT_MS - 1);
+    CHECK(s->store);
+    CHECK(s->credentials);
+    hand_pass(s, 1);
+    CHECK(!s->store);
+    CHECK(!s->credentials);
+    CHECK_INT(zkl_session_id(s), 0);
+    CHECK_INT(zkl_session_wait(s, 0), ZKL_EAUTH);
+    check_events("connected 7; refused 7; ");
+    hand_leave(&a);
+    stop();
+}
+
 static void *wait_for_a_connection(void *code)
 {
     hand_is_waiter();

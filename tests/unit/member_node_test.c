@@ -459,6 +459,7 @@ TEST_CASE(leaves)
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         struct member_outcome o;
         mstory_begin_joined();
+        CHECK(mstory.s->owned_bytes > 0);
         mstory_leave(ZKL_FOREVER, &o);
         CHECK(!fake_is_asked(STORE_UNWATCH, STORY_NODE));
         ANSWER(STORE_DELETE, STORY_NODE, .rc = rows[i].rc);
@@ -468,8 +469,10 @@ TEST_CASE(leaves)
         if (rows[i].next == STORE_SYNC) {
             mstory_ended(&o, 0, NULL);
             mstory_told("left");
+            CHECK_INT(mstory.s->owned_bytes, 0); /* although the handle stays */
         } else {
             mstory_pending(&o);
+            CHECK(mstory.s->owned_bytes > 0);
         }
         mstory_end();
     }

@@ -234,6 +234,13 @@ TEST_CASE(answer_lost)
     }
 }
 
+static bool refuse_any(const struct store_request *unused, struct store_reply *reply)
+{
+    (void)unused;
+    *reply = (struct store_reply){.rc = STORE_NOAUTH};
+    return true;
+}
+
 TEST_CASE(not_the_run)
 {
     zkl_once *other;
@@ -245,6 +252,15 @@ TEST_CASE(not_the_run)
     REQUIRE(zkl_once_new(&other, s, "/other", NULL) == 0);
     CHECK_INT(zkl_once_end(other, caller.grant, "", 0, 0), ZKL_EPERM);
     zkl_once_free(other);
+    /* of another lock, whatever the token, and though it is held */
+    fake_answer_at_once(refuse_any);
+    for (uint64_t token = 4; token <= 6; token++) {
+        struct tenure *t = hand_tenure(s, "/root/l/x/n", token);
+        zkl_grant *of_other = grant_new(&t, 1, NULL, NULL);
+        CHECK_INT(zkl_once_end(once, of_other, "", 0, 0), ZKL_EPERM);
+        grant_unref(of_other);
+        hand_end_tenure(t);
+    }
     CHECK_INT(finish("", STORE_OK, NULL), 0);
     g_string_free(server.asked, TRUE);
     CHECK_INT(zkl_once_end(once, caller.grant, "", 0, 0), ZKL_EPERM);

@@ -590,6 +590,37 @@ TEST_CASE(flushes_only_what_was_released_before)
     stop();
 }
 
+/* A server that throttles refuses a delete: it is sent again, and later ones are answered before.
+ */
+TEST_CASE(flushes_what_is_answered_behind_others)
+{
+    for (int closes = 0; closes < 2; closes++) {
+        pthread_t thread;
+        int code;
+
+        begin();
+        orphan_delete(s, g_strdup("/root/x"));
+        orphan_delete(s, g_strdup("/root/y"));
+        flush_meanwhile(&thread, &code);
+        answer(STORE_UNKNOWN);
+        ANSWER(STORE_DELETE, "/root/y", .rc = STORE_OK);
+        orphan_delete(s, g_strdup("/root/z"));
+        hand_pass(s, 100);
+        answer(STORE_UNKNOWN);
+        ANSWER(STORE_DELETE, "/root/z", .rc = STORE_OK);
+        hand_await_waiter(s); /* it has seen that */
+        hand_pass(s, 100);
+        if (closes)
+            hand_close(s);
+        else
+            answer(STORE_OK);
+        pthread_join(thread, NULL);
+        CHECK_INT(code, closes ? ZKL_ECLOSED : 0);
+        if (!closes)
+            stop();
+    }
+}
+
 TEST_CASE(closed_while_it_flushes)
 {
     pthread_t thread;

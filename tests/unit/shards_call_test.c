@@ -533,6 +533,32 @@ TEST_CASE(says_what_it_takes)
     end();
 }
 
+/* In a callback of another session the view may be under way. So the handle lasts until the
+ * callback thread comes by; and so does the watch, which is the other reference. */
+static void fail_to_start(zkl_session *s, zkl_session_event event, int64_t id, void *data)
+{
+    zkl_shards *all;
+    const gint refs = g_atomic_int_get(&s->refs);
+
+    (void)id, (void)data;
+    if (event != ZKL_SESSION_CONNECTED)
+        return;
+    CHECK_INT(zkl_shards_start(&all, s, "/w", 2, "a/b", on_event, &st, NULL), ZKL_EINVAL);
+    CHECK_INT(g_atomic_int_get(&s->refs), refs + 2);
+}
+
+TEST_CASE(fails_in_a_callback)
+{
+    begin_with_session();
+    const gint refs = g_atomic_int_get(&st.s->refs);
+    CHECK_INT(zkl_session_on_change(st.s, fail_to_start, NULL), 0);
+    zkl_session_dispatch(st.s);
+    zkl_session_dispatch(st.s); /* what was queued meanwhile */
+    CHECK_INT(g_atomic_int_get(&st.s->refs), refs);
+    TOLD("");
+    end();
+}
+
 /* ---- the end ---- */
 
 TEST_CASE(freed_with_shards)
