@@ -4,6 +4,7 @@
  * The supervisor of the terms has no threads and no session, and is the service manager's main
  * process. It passes signals on and tells it how the term stands. Before the next term, the
  * supervisor waits for the end of all processes that its child leaves. */
+#include "connect.h"
 #include "contenders.h"
 #include "elect_options.h"
 #include "guard/channel.h"
@@ -672,8 +673,8 @@ int verb_elect(struct settings *settings, int argc, char **argv)
     struct events events;
     int status = elect_options_parse(&options, settings, argc, argv);
 
-    if (status == GO_ON && !events_open(&events))
-        status = STATUS_INTERNAL;
+    if (status == GO_ON)
+        status = connect_begin(settings, &events);
     if (status == GO_ON) {
         status = options.mode == ELECT_RUN ? run_terms(settings, &options, &events)
                                            : elect_look(settings, &options, &events);

@@ -237,7 +237,9 @@ int verb_once(struct settings *settings, int argc, char **argv)
     if (status == GO_ON && (once.options.status || once.options.reset)) {
         status = once_look_at_record(&once);
     } else if (status == GO_ON) {
-        status = events_open(&events) ? run_under_cgroup(&run) : STATUS_INTERNAL;
+        status = connect_begin(settings, &events);
+        if (status == GO_ON)
+            status = run_under_cgroup(&run);
     }
     lock_options_free(&once.options.run);
     return status;
