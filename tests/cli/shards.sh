@@ -470,6 +470,34 @@ else
     status_of "$host"
 fi
 
+# A thread that tells a guard of a doubt, and is slow: the shard does not give the guard's descriptor to somebody else.
+if [ -n "${ZKL_INSTRUMENTED-}" ]; then
+    skip "nothing can be loaded before a sanitizer: a guard is told late"
+else
+    [ -n "${gate-}" ] || begin_gate
+    : >"$scratch/x.lines"
+    LATE_NEWS=$scratch/news LD_PRELOAD="$tools/.libs/libslowproc.so${LD_PRELOAD:+:$LD_PRELOAD}" "$ZKL" --connect "$gate" --fixed-servers \
+        shards $G/slow 1 --id x --status-fd 9 -- env -u LD_PRELOAD sh -c 'echo $$ >"$1.new"; mv "$1.new" "$1"; until [ -e "$1.end" ]; do sleep 0.05; done' \
+        sh "$scratch/doubted" 9>>"$scratch/x.lines" 2>"$scratch/x.err" &
+    host=$!
+    remember "$host"
+    wait_until "told late: it runs" test -e "$scratch/doubted"
+    guard=$(ps -o ppid= "$(<"$scratch/doubted")")
+    touch "$scratch/news.from"
+    gate cut
+    wait_until "told late: a thread is about to tell" test -e "$scratch/news.late"
+    touch "$scratch/doubted.end"
+    wait_until "told late: the guard has ended" gone "${guard// /}"
+    for _ in {1..10}; do contenders $G/slow/shards/0 >/dev/null; done # time enough to close the descriptor
+    touch "$scratch/news"
+    wait_until "told late: it is told" test -e "$scratch/news.sent"
+    expect "told late: by the descriptor that was the guard's" "to the same" "$(<"$scratch/news.sent")"
+    gate heal
+    kill -TERM "$host"
+    status_of "$host"
+    expect "told late: it ends when it is told to" 143 "$?"
+fi
+
 # Rivals who ask and go cost nothing, even when the shard should be another's, who does not ask.
 begin_idle x $G/five 8
 y=$host
