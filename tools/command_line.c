@@ -120,6 +120,17 @@ static int check_times(struct command_line *l)
     return option_time("--on-lost-timeout", raw->on_lost_timeout, &o->hold.on_lost_ms);
 }
 
+bool command_line_is_for_command(const struct command_line *l)
+{
+    const struct raw_options *raw = &l->raw;
+    const struct lock_options *o = l->options;
+
+    return raw->nonblock || raw->timeout || o->conflict_status != STATUS_CONFLICT || raw->grace ||
+           raw->kill_after || o->hold.leave_daemons || o->hold.wait_children || raw->on_suspect ||
+           raw->on_outgrown || raw->on_lost || raw->on_lost_timeout || raw->status_fd ||
+           o->metrics_file || raw->parents;
+}
+
 /* Takes the command: the -c string, or what is left of the line. */
 static int command_line_take_command(struct command_line *l)
 {

@@ -43,6 +43,9 @@ int command_line_begin(struct command_line *l, int argc, char **argv);
 /* Takes the next operand, and parses the options after it. what names the operand in messages. */
 int command_line_operand(struct command_line *l, const char *what, const char **ret);
 
+/* Whether an option was given that means nothing to what runs no command. */
+bool command_line_is_for_command(const struct command_line *l);
+
 /* Checks the options, and takes the command: what is left of the line, or the -c string. */
 int command_line_check(struct command_line *l);
 

@@ -64,6 +64,15 @@ zkl_session_options connect_options(const struct settings *settings)
     return options;
 }
 
+int connect_begin(const struct settings *settings, struct events *events)
+{
+    const int status = credentials_begin(settings);
+
+    if (status != GO_ON)
+        return status;
+    return events_open(events) ? GO_ON : STATUS_INTERNAL;
+}
+
 int session_open_logged(const struct settings *settings, zkl_session **ret, zkl_log_fn on_log,
                         void *data)
 {

@@ -12,6 +12,10 @@ const char *connect_string(const struct settings *settings);
  * list of servers is fixed. */
 zkl_session_options connect_options(const struct settings *settings);
 
+/* Begins what opens sessions and hears signals: reads what a session needs that can be read only
+ * once, and then opens events. Returns GO_ON, or a status after a message. */
+int connect_begin(const struct settings *settings, struct events *events);
+
 /* Opens a session as the settings say, and asks no server yet. Returns GO_ON, or a status after a
  * message. */
 int session_open(const struct settings *settings, zkl_session **ret);

@@ -11,6 +11,7 @@
 
 static GPtrArray *given; /* with --auth */
 static char *inherited;  /* ZKL_AUTH */
+static char *piped;      /* what a pipe has held, which is read once; NULL: there is none */
 static bool forgotten;   /* credentials_forget() has wiped them */
 static bool never_wiped; /* see credentials_keep() */
 
@@ -62,6 +63,7 @@ void credentials_forget(void)
         return;
     g_clear_pointer(&given, g_ptr_array_unref);
     g_clear_pointer(&inherited, wipe_secret);
+    g_clear_pointer(&piped, wipe_secret);
     forgotten = true;
 }
 
@@ -117,29 +119,62 @@ static ssize_t read_all(int fd, char *buffer, size_t size)
     return n < 0 ? -1 : length;
 }
 
-/* Judges the file that is opened, so no other can take its place under the name. */
-static int add_file(GArray *list, const char *option, const char *name)
+/* Reads the text of the file fd; below 0: errno says why it could not be opened. Judges the file
+ * that is opened, so no other can take its place under the name. */
+static int read_secrets(const char *source, int fd, char text[CREDENTIALS_MAX])
 {
-    g_autofree char *source = g_strdup_printf("%s: %s", option, name);
-    char buffer[CREDENTIALS_MAX];
     struct stat file;
-    const int fd = open(name, O_RDONLY | O_CLOEXEC);
     /* Others than owner and group must neither learn a secret nor put theirs in its place. A pipe
      * is not refused: it stores nothing. */
     const bool refused = fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
                          (file.st_mode & (S_IROTH | S_IWOTH)) != 0;
-    const ssize_t length = fd < 0 || refused ? -1 : read_all(fd, buffer, sizeof buffer);
-    int status;
+    const ssize_t length = fd < 0 || refused ? -1 : read_all(fd, text, CREDENTIALS_MAX);
 
     if (refused)
-        status = fail(STATUS_USAGE, "%s: others may read or write it: chmod o-rw", source);
-    else if (length < 0)
-        status = fail(STATUS_USAGE, "%s: %s", source, g_strerror(errno));
-    else if (length == sizeof buffer || memchr(buffer, '\0', (size_t)length))
-        status = fail(STATUS_USAGE, "%s: not lines of text, less than 64 KiB", source);
-    else
-        status = (buffer[length] = '\0', add_lines(list, source, buffer));
-    explicit_bzero(buffer, sizeof buffer);
+        return fail(STATUS_USAGE, "%s: others may read or write it: chmod o-rw", source);
+    if (length < 0)
+        return fail(STATUS_USAGE, "%s: %s", source, g_strerror(errno));
+    if (length == CREDENTIALS_MAX || memchr(text, '\0', (size_t)length))
+        return fail(STATUS_USAGE, "%s: not lines of text, less than 64 KiB", source);
+    text[length] = '\0';
+    return GO_ON;
+}
+
+static int add_file(GArray *list, const char *option, const char *name)
+{
+    g_autofree char *source = g_strdup_printf("%s: %s", option, name);
+    char text[CREDENTIALS_MAX];
+    const int fd = piped ? -1 : open(name, O_RDONLY | O_CLOEXEC);
+    int status = piped ? GO_ON : read_secrets(source, fd, text);
+
+    if (piped)
+        g_strlcpy(text, piped, sizeof text);
+    if (status == GO_ON)
+        status = add_lines(list, source, text);
+    explicit_bzero(text, sizeof text);
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+int credentials_begin(const struct settings *settings)
+{
+    const char *option = settings->auth_file ? "--auth-file" : "ZKL_AUTH_FILE";
+    const char *name = settings->auth_file ? settings->auth_file : getenv("ZKL_AUTH_FILE");
+    g_autofree char *source = g_strdup_printf("%s: %s", option, name ? name : "");
+    char text[CREDENTIALS_MAX];
+    struct stat file;
+    int status = GO_ON;
+
+    if (!name || given || (inherited && !settings->auth_file))
+        return GO_ON; /* it does not count */
+    const int fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &file) == 0 && !S_ISREG(file.st_mode)) {
+        status = read_secrets(source, fd, text);
+        if (status == GO_ON)
+            piped = g_strdup(text);
+        explicit_bzero(text, sizeof text);
+    }
     if (fd >= 0)
         close(fd);
     return status;

@@ -15,6 +15,11 @@ void credentials_hide(void);
 /* Takes a value of the option --auth, which may be repeated. */
 gboolean credentials_take(const char *option, const char *word, gpointer data, GError **error);
 
+/* If the credentials are in a pipe, reads that, for all sessions to come. A regular file is read
+ * anew for each. Call it while signals end us: nobody may ever write to the pipe. Returns GO_ON, or
+ * a status after a message. */
+int credentials_begin(const struct settings *settings);
+
 /* Makes credentials_forget() do nothing from now on: this process opens more than one session. */
 void credentials_keep(void);
 

@@ -4,6 +4,7 @@
  * The supervisor of the terms has no threads and no session, and is the service manager's main
  * process. It passes signals on and tells it how the term stands. Before the next term, the
  * supervisor waits for the end of all processes that its child leaves. */
+#include "connect.h"
 #include "contenders.h"
 #include "elect_options.h"
 #include "guard/channel.h"
@@ -371,10 +372,11 @@ static void supervisor_reap(struct supervisor *s)
         }
 }
 
-/* Whether a signal ended the child, so that it has said nothing of its end. */
+/* Whether a signal ended the child before the command had ended by itself. After that nothing is to
+ * be ended, and nothing to be run again. */
 static bool was_killed(const struct supervisor *s)
 {
-    return !WIFEXITED(s->result);
+    return !WIFEXITED(s->result) && shared_cause(s->shared) != CAUSE_ENDED;
 }
 
 /* Whether the child's guard lives. After the child was killed, the guard is our child and ends the
@@ -464,6 +466,18 @@ static int pause_after_failure(struct supervisor *s, int status)
     return signo != 0 ? ended_by(s, signo) : GO_ON;
 }
 
+/* Returns the child's status; or the command's, if the child was killed when that had ended. */
+static int child_status(const struct supervisor *s)
+{
+    const struct guard g = {.termination = {.shared = s->shared, .options = &s->options->run.hold}};
+
+    if (WIFEXITED(s->result))
+        return WEXITSTATUS(s->result);
+    say("%s: the candidate's process was killed when the command had ended",
+        g.termination.options->path);
+    return guard_result(&g, true);
+}
+
 /* Decides what follows a term. Returns GO_ON if another term does, or the status to end with. */
 static int judge_term(struct supervisor *s)
 {
@@ -471,7 +485,7 @@ static int judge_term(struct supervisor *s)
     const enum exit_cause cause = killed ? CAUSE_NONE : shared_cause(s->shared);
     const int status = killed ? fail(STATUS_INTERNAL, "%s: the candidate's process was killed",
                                      s->options->run.hold.path)
-                              : WEXITSTATUS(s->result);
+                              : child_status(s);
 
     s->lost += status == STATUS_LOST;
     if (cause == CAUSE_ENDED || s->options->once)
@@ -672,8 +686,8 @@ int verb_elect(struct settings *settings, int argc, char **argv)
     struct events events;
     int status = elect_options_parse(&options, settings, argc, argv);
 
-    if (status == GO_ON && !events_open(&events))
-        status = STATUS_INTERNAL;
+    if (status == GO_ON)
+        status = connect_begin(settings, &events);
     if (status == GO_ON) {
         status = options.mode == ELECT_RUN ? run_terms(settings, &options, &events)
                                            : elect_look(settings, &options, &events);

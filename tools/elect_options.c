@@ -51,17 +51,13 @@ static int check_terms(const struct elect_options *o)
 static int check_rest(const struct elect_options *o, const struct command_line *l,
                       const struct elect_raw *raw)
 {
-    const struct raw_options *common = &l->raw;
-    const char *too_much = l->argc > 1 ? l->argv[1] : common->shell_command;
+    const char *too_much = l->argc > 1 ? l->argv[1] : l->raw.shell_command;
 
     if (too_much)
         return fail(STATUS_USAGE, "%s: --listen and --leader take one PATH and no command",
                     too_much);
     /* Only a candidate or its command has these options. */
-    if (o->once || o->election.priority != 0 || o->election.yield || common->nonblock ||
-        common->timeout || common->grace || common->on_suspect || common->on_outgrown ||
-        common->on_lost || common->status_fd || common->parents || o->run.metrics_file ||
-        o->run.hold.wait_children || o->run.conflict_status != STATUS_CONFLICT)
+    if (o->once || o->election.priority != 0 || o->election.yield || command_line_is_for_command(l))
         return fail(STATUS_USAGE, "%s: only --layout and --json can be given with it",
                     raw->listen ? "--listen" : "--leader");
     return GO_ON;

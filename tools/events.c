@@ -50,6 +50,7 @@ static bool open_descriptors(struct events *e)
     e->vital = 0;
     e->reaps = false;
     e->unreaped = NULL;
+    e->forker = 0;
     e->asked_at = 0;
     e->key = 0;
     sigemptyset(&e->spared);
@@ -255,6 +256,21 @@ void children_reap(pid_t unreaped, pid_t unreaped_too)
     }
 }
 
+/* Does what events_reap_strangers() says. A child that has ended while .forker lives is none of
+ * .forker's. */
+static void reap_strangers(const struct events *e)
+{
+    siginfo_t info = {0};
+
+    if (e->forker == 0)
+        children_reap(e->vital, e->unreaped ? atomic_load(e->unreaped) : 0);
+    while (e->forker != 0 && waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid != 0 && child_look(e->forker, NULL) == CHILD_LIVES) {
+        waitpid(info.si_pid, NULL, 0);
+        info.si_pid = 0;
+    }
+}
+
 int events_signal(struct events *e)
 {
     struct signalfd_siginfo info;
@@ -266,7 +282,7 @@ int events_signal(struct events *e)
     if (info.ssi_code == SI_KERNEL)
         sigaddset(&e->typed, (int)info.ssi_signo);
     if (info.ssi_signo == SIGCHLD && e->reaps)
-        children_reap(e->vital, e->unreaped ? atomic_load(e->unreaped) : 0);
+        reap_strangers(e);
     return (int)info.ssi_signo;
 }
 

@@ -19,6 +19,7 @@ struct events {
     pid_t vital;                /* a child whose end asks us to end; 0: none */
     bool reaps;                 /* see events_reap_strangers() */
     const atomic_int *unreaped; /* another child that is not reaped; NULL: none */
+    pid_t forker;               /* a child whose children are not reaped if it dies; 0: none */
     int key;                    /* a signal, see events_close(); 0: none */
     sigset_t spared;            /* see events_spare() */
     sigset_t typed;             /* see events_typed() */
@@ -64,8 +65,9 @@ bool events_typed(const struct events *e, int signo);
 void events_add(struct events *e, int fd);
 void events_remove(struct events *e, int fd);
 
-/* Makes events_signal() reap every child that has ended, except .vital and .unreaped, because PID 1
- * gets all orphans. Does nothing if we are not PID 1. */
+/* Makes events_signal() reap every child that has ended, except .vital, .unreaped and .forker,
+ * because PID 1 gets all orphans. When .forker is dead it reaps nobody, since the children of
+ * .forker have come to us. Does nothing if we are not PID 1. */
 void events_reap_strangers(struct events *e);
 
 /* Ends the present or next events_wait(). Any thread may call it. */

@@ -1,5 +1,6 @@
 /* zkl lock: runs a command under the grant of a mutex, a read-write lock, a semaphore, or a lock at
  * several paths. */
+#include "connect.h"
 #include "contenders.h"
 #include "run.h"
 
@@ -102,8 +103,8 @@ int verb_lock(struct settings *settings, int argc, char **argv)
                       .self = &lock};
     int status = lock_options_parse(&lock.options, settings, argc, argv);
 
-    if (status == GO_ON && !events_open(&events))
-        status = STATUS_INTERNAL;
+    if (status == GO_ON)
+        status = connect_begin(settings, &events);
     if (status == GO_ON)
         status = run_under_cgroup(&run);
     lock_options_free(&lock.options);

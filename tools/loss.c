@@ -84,6 +84,7 @@ static void loss_on_change(const zkl_grant *grant, zkl_state state, void *data)
         return;
     pthread_mutex_lock(&l->lock);
     const bool finished = l->gone; /* the command has ended, and no loss is left to tell */
+    l->telling = !finished;
     pthread_mutex_unlock(&l->lock);
     if (finished)
         return;
@@ -91,10 +92,10 @@ static void loss_on_change(const zkl_grant *grant, zkl_state state, void *data)
     atomic_store(&l->guard->termination.shared->state, (int)state);
     guard_tell(l->guard, MESSAGE_STATE, (int)state);
     events_wake(l->events);
-    if (state != ZKL_LOST)
-        return;
     pthread_mutex_lock(&l->lock);
-    while (!l->gone)
+    l->telling = false;
+    pthread_cond_broadcast(&l->over);
+    while (state == ZKL_LOST && !l->gone)
         pthread_cond_wait(&l->over, &l->lock);
     pthread_mutex_unlock(&l->lock);
 }
@@ -153,5 +154,7 @@ void loss_finish(struct loss *l)
     pthread_mutex_lock(&l->lock);
     l->gone = true;
     pthread_cond_broadcast(&l->over);
+    while (l->telling) /* which does not wait */
+        pthread_cond_wait(&l->over, &l->lock);
     pthread_mutex_unlock(&l->lock);
 }

@@ -11,9 +11,10 @@ struct loss {
     const zkl_grant *grant;
     struct guard *guard;
     struct events *events;
-    pthread_mutex_t lock; /* guards .gone; two threads take it to publish the deadline */
+    pthread_mutex_t lock; /* guards .gone and .telling; two threads publish the deadline with it */
     pthread_cond_t over;
     bool gone;        /* no member of the group lives: the library may delete the node */
+    bool telling;     /* the library's thread uses .guard */
     int64_t patience; /* by now_ms(): how long the guard has to see the end; 0: no end yet */
 };
 
@@ -48,7 +49,8 @@ void loss_look(struct loss *l);
 /* Returns in how many ms loss_look() is to be called again. */
 int64_t loss_due_ms(const struct loss *l);
 
-/* Lets the library's callback of the loss return: then the library may delete the node. */
+/* Lets the library's callback of the loss return: then the library may delete the node. After that
+ * no thread of the library uses the guard. */
 void loss_finish(struct loss *l);
 
 #endif

@@ -1,5 +1,6 @@
 /* zkl member: runs the command under the grant of the first membership, and ends it before the
  * group may see the member gone; or shows the members. */
+#include "connect.h"
 #include "contenders.h"
 #include "listener.h"
 #include "member_options.h"
@@ -196,8 +197,8 @@ int verb_member(struct settings *settings, int argc, char **argv)
                       .self = &m};
     int status = member_options_parse(&m.options, settings, argc, argv);
 
-    if (status == GO_ON && !events_open(&events))
-        status = STATUS_INTERNAL;
+    if (status == GO_ON)
+        status = connect_begin(settings, &events);
     if (status == GO_ON && m.options.mode == MEMBER_RUN) {
         status = run_under_cgroup(&run);
     } else if (status == GO_ON) {

@@ -31,6 +31,19 @@ static int member_options_check_mode(struct member_options *o, const struct memb
     return GO_ON;
 }
 
+/* Refuses what is left of the line, and options, that --list and --listen do not take. */
+static int refuse_rest(const struct command_line *l, const struct member_raw *raw)
+{
+    const char *too_much = l->argc > 1 ? l->argv[1] : l->raw.shell_command;
+
+    if (too_much)
+        return fail(STATUS_USAGE, "%s: --list and --listen take one PATH and no command", too_much);
+    if (command_line_is_for_command(l))
+        return fail(STATUS_USAGE, "%s: only --layout and --json can be given with it",
+                    raw->list ? "--list" : "--listen");
+    return GO_ON;
+}
+
 /* Takes ID, checks all options of a member, and takes its command. */
 static int take_member(struct member_options *o, struct command_line *l,
                        const struct member_raw *raw)
@@ -76,10 +89,7 @@ int member_options_parse(struct member_options *o, struct settings *settings, in
         status = command_line_operand(&line, "PATH", &o->run.hold.path);
     if (status == GO_ON)
         status = member_options_check_mode(o, &raw);
-    if (status == GO_ON && o->mode == MEMBER_RUN)
-        return take_member(o, &line, &raw);
-    if (status == GO_ON && line.argc > 1)
-        return fail(STATUS_USAGE, "%s: --list and --listen take one PATH and no command",
-                    line.argv[1]);
-    return status;
+    if (status != GO_ON)
+        return status;
+    return o->mode == MEMBER_RUN ? take_member(o, &line, &raw) : refuse_rest(&line, &raw);
 }

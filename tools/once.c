@@ -16,6 +16,7 @@ struct once {
     struct once_options options;
     zkl_once *once;
     zkl_op *op;
+    struct attempt *attempt;
 
     /* A thread writes the record, while the main one waits for that and for signals: */
     struct events *events;
@@ -48,6 +49,7 @@ static int once_seek(void *self, int64_t timeout_ms, struct attempt *attempt)
 {
     struct once *o = self;
 
+    o->attempt = attempt;
     return zkl_once_begin_async(o->once, timeout_ms, attempt_end, attempt, &o->op);
 }
 
@@ -122,6 +124,7 @@ static int once_record_run(void *self, const zkl_grant *grant, int status, int a
     do
         signo = events_until(o->events, &o->written);
     while (signo == SIGCHLD); /* the guard has ended, which has nothing left to do */
+    o->attempt->lent = signo != 0;
     if (signo != 0)
         return fail(STATUS_SIGNAL + signo,
                     "%s: asked to end before the servers had said whether the run is recorded",
@@ -237,7 +240,9 @@ int verb_once(struct settings *settings, int argc, char **argv)
     if (status == GO_ON && (once.options.status || once.options.reset)) {
         status = once_look_at_record(&once);
     } else if (status == GO_ON) {
-        status = events_open(&events) ? run_under_cgroup(&run) : STATUS_INTERNAL;
+        status = connect_begin(settings, &events);
+        if (status == GO_ON)
+            status = run_under_cgroup(&run);
     }
     lock_options_free(&once.options.run);
     return status;

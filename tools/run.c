@@ -170,18 +170,20 @@ static int run_steps(struct run *t)
         status = steps[i](t);
     if (status == STATUS_SIGNAL + SIGCHLD && !t->hold && guard_has_ended(&t->guard))
         status = fail(STATUS_INTERNAL, "%s: the guard is dead", t->options->hold.path);
-    if (t->hold && t->metrics)
+    if (t->hold && t->metrics && !t->attempt.lent)
         zkl_grant_release(t->attempt.grant);
     if (!t->hold && events_typed(t->events, status - STATUS_SIGNAL))
         atomic_store(&t->guard.termination.shared->key, status - STATUS_SIGNAL);
     t->events->key = atomic_load(&t->guard.termination.shared->key);
     metrics_end(t->metrics, status);
     closing_close(t->session, t->hold ? PATIENCE_HOLDER_MS : CLOSING_PATIENCE_MS);
-    if (t->hold && !t->metrics)
+    if (t->hold && !t->metrics && !t->attempt.lent)
         zkl_grant_release(t->attempt.grant);
     if (t->hold && hold_has_lock(t->hold))
         status_line(t->options->hold.status_fd, "released");
     t->ops->close(t->self);
+    if (t->attempt.lent)
+        zkl_grant_release(t->attempt.grant);
     hold_free(t->hold);
     return status;
 }

@@ -13,6 +13,7 @@ struct attempt {
     zkl_grant *grant; /* owned; NULL: there is none */
     zkl_error error;
     atomic_bool done;
+    bool lent; /* .end has left the grant to a thread, which uses it until .close */
 };
 
 /* How the grant is acquired. The main thread calls these functions with self. */

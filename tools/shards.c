@@ -708,8 +708,8 @@ int verb_shards(struct settings *settings, int argc, char **argv)
 
     if (status == GO_ON)
         status = hold_check_grace(options.run.hold.grace_ms, settings->session_timeout_ms);
-    if (status == GO_ON && !events_open(&events))
-        status = STATUS_INTERNAL;
+    if (status == GO_ON)
+        status = connect_begin(settings, &events);
     if (status == GO_ON) {
         events_spare(&events, SIGUSR1);
         events_spare(&events, SIGUSR2);

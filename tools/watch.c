@@ -448,8 +448,9 @@ static int watch_run(struct watch *w)
         status = session_open(w->onlooker.settings, &session);
         return status == GO_ON ? show_once(w, session) : status;
     }
-    if (!events_open(&w->events)) /* before there are threads */
-        return STATUS_INTERNAL;
+    status = connect_begin(w->onlooker.settings, &w->events); /* before there are threads */
+    if (status != GO_ON)
+        return status;
     w->onlooker.path = w->path;
     w->onlooker.events = &w->events;
     w->onlooker.prints = w->json || !terminal_draws(STDOUT_FILENO);

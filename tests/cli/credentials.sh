@@ -71,6 +71,30 @@ mkfifo -m 666 "$scratch/fifo"
 cat "$scratch/mine" >"$scratch/fifo" &
 remember $!
 allowed "--auth-file that is a named pipe" $L/mine --auth-file "$scratch/fifo"
+# A pipe holds them for all sessions of a zkl that has one after the other.
+for verb in "elect $L/mine me" "shards $L/mine 1"; do
+    # shellcheck disable=SC2086
+    "$ZKL" -v --connect 127.0.0.1:1 --connect-timeout 0.1 --auth-file <(cat "$scratch/both") $verb touch "$ran" 2>"$scratch/again.err" &
+    again=$!
+    remember "$again"
+    # shellcheck disable=SC2317
+    tried_again() { [ "$(grep -c "connecting to" "$scratch/again.err")" -ge 3 ] || gone "$again"; }
+    wait_until "${verb%% *}: three sessions" tried_again
+    kill -TERM "$again" 2>/dev/null
+    status_of "$again"
+    expect "${verb%% *}: --auth-file that is a pipe, for three sessions" 143 "$?"
+done
+# Nobody writes to a pipe: a signal ends the wait for that.
+for verb in "lock $L/mine touch" "once $L/mine touch" "elect $L/mine me touch" "member $L/mine me touch" "shards $L/mine 1 touch"     "elect --leader $L/mine" "watch $L/mine"; do
+    # shellcheck disable=SC2086
+    "$ZKL" --auth-file "$scratch/fifo" $verb &
+    waits=$!
+    remember "$waits"
+    wait_until "$verb: it waits" in_state "$waits" S
+    kill -TERM "$waits"
+    status_of "$waits"
+    expect "$verb: --auth-file that nobody writes, and TERM" 143 "$?"
+done
 expect "nothing of it ran" "" "$(ls "$ran" 2>/dev/null)"
 
 # ---- who sees them ----

@@ -128,6 +128,51 @@ expect "a host with a child of its own: the guards' parent is killed" 70 "$?"
 if gone "$beside"; then fail "its child lives"; else pass "its child lives"; fi
 kill "$beside"
 
+# As a container's first process it reaps strangers, when it has served a while, and while it finds no server.
+zombies_of() { # PID
+    local stat content
+    for stat in /proc/[0-9]*/stat; do
+        read_file "$stat" && [[ ${content##*) } = "Z $1 "* ]] && echo "${content%% *}"
+    done
+}
+if unshare --pid --fork --mount-proc true 2>/dev/null; then
+    for server in "$ZKL_CONNECT" 127.0.0.1:1; do
+        rm -f "$scratch"/{go,orphan,x.err}
+        unshare --pid --fork --mount-proc bash -c '(until [ -e "$1/go" ]; do sleep 0.05; done & echo $! >"$1/orphan")
+            exec "$ZKL" -v --connect "$2" --connect-timeout 0.3 shards $3 1 --id x --status-fd 9 -- sleep 1000' \
+            bash "$scratch" "$server" $G/first 9>"$scratch/x.lines" 2>"$scratch/x.err" &
+        outside=$!
+        remember "$outside"
+        # shellcheck disable=SC2317
+        at_it() { grep -q ^held "$scratch/x.lines" || [ "$(grep -c "connecting to" "$scratch/x.err")" -ge 2 ]; }
+        wait_until "a first process at $server: it serves, or tries again" at_it
+        host=$(child_of "$outside")
+        remember "$host"
+        expect "a first process at $server: it has the orphan" 2 "$(child_of "$host" | wc -l)"
+        touch "$scratch/go"
+        expect_soon "a first process at $server: the orphan is reaped" 1 eval 'child_of "$host" | wc -l'
+        kill -TERM "$host"
+        status_of "$outside"
+    done
+    # Without a table of processes nobody is left as a zombie either, when a command has run again and again.
+    : >"$scratch/runs"
+    unshare --pid --fork "$ZKL" shards $G/blind 1 --id x -- bash -c 'echo >>"$1/runs"; exec sleep 1000' bash "$scratch" 2>"$scratch/x.err" &
+    outside=$!
+    remember "$outside"
+    for n in 1 2 3; do
+        wait_until "without a table: run $n" lines runs $n
+        run "$ZKL" revoke $G/blind/shards/0
+    done
+    wait_until "without a table: run 4" lines runs 4
+    host=$(child_of "$outside")
+    remember "$host"
+    expect_soon "without a table: no zombie is left" "" zombies_of "$(guard_of "$host")"
+    kill -TERM "$host"
+    status_of "$outside"
+else
+    skip "no namespaces: a host that is the first process, or sees none"
+fi
+
 # The environment; and a command that does not end when it is asked to.
 "$ZKL" shards $G/one 1 --id x --drain 0.5 -- bash -c 'trap "" TERM
     "$ZKL" remaining --least 1 >"$1/remains"; env | grep ^ZKL_ | sort >"$1/env.new"; readlink /proc/self/fd/0 >"$1/input"; echo $$ >"$1/pid"; mv "$1/env.new" "$1/env"
@@ -423,6 +468,34 @@ else
     if wait_until "no guard is forked for a while: its command runs then" at_work 1; then pass "no guard is forked for a while: its command runs then"; fi
     kill -TERM "$host"
     status_of "$host"
+fi
+
+# A thread that tells a guard of a doubt, and is slow: the shard does not give the guard's descriptor to somebody else.
+if [ -n "${ZKL_INSTRUMENTED-}" ]; then
+    skip "nothing can be loaded before a sanitizer: a guard is told late"
+else
+    [ -n "${gate-}" ] || begin_gate
+    : >"$scratch/x.lines"
+    LATE_NEWS=$scratch/news LD_PRELOAD="$tools/.libs/libslowproc.so${LD_PRELOAD:+:$LD_PRELOAD}" "$ZKL" --connect "$gate" --fixed-servers \
+        shards $G/slow 1 --id x --status-fd 9 -- env -u LD_PRELOAD sh -c 'echo $$ >"$1.new"; mv "$1.new" "$1"; until [ -e "$1.end" ]; do sleep 0.05; done' \
+        sh "$scratch/doubted" 9>>"$scratch/x.lines" 2>"$scratch/x.err" &
+    host=$!
+    remember "$host"
+    wait_until "told late: it runs" test -e "$scratch/doubted"
+    guard=$(ps -o ppid= "$(<"$scratch/doubted")")
+    touch "$scratch/news.from"
+    gate cut
+    wait_until "told late: a thread is about to tell" test -e "$scratch/news.late"
+    touch "$scratch/doubted.end"
+    wait_until "told late: the guard has ended" gone "${guard// /}"
+    for _ in {1..10}; do contenders $G/slow/shards/0 >/dev/null; done # time enough to close the descriptor
+    touch "$scratch/news"
+    wait_until "told late: it is told" test -e "$scratch/news.sent"
+    expect "told late: by the descriptor that was the guard's" "to the same" "$(<"$scratch/news.sent")"
+    gate heal
+    kill -TERM "$host"
+    status_of "$host"
+    expect "told late: it ends when it is told to" 143 "$?"
 fi
 
 # Rivals who ask and go cost nothing, even when the shard should be another's, who does not ask.

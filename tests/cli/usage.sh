@@ -204,12 +204,20 @@ for look in --listen --leader; do
 done
 # What they would not obey is not taken either.
 for option in -n -w1 -w=nan -E7 --grace=soon --grace=1 --on-suspect=term --on-outgrown=term --on-lost=x --status-fd=1 --parents=twigs \
-    --metrics-file=x --once --priority=1 --wait-children --yield; do
+    --metrics-file=x --once --priority=1 --wait-children --yield --kill-after=1 --leave-daemons --on-lost-timeout=1; do
     for look in --listen --leader; do
         refused "$look and $option" 64 "$look: .*--layout and --json" elect $option $look /a
         refused "$look PATH $option" 64 "$look: .*--layout and --json" elect $look /a $option
     done
 done
+for option in -n -w1 -E7 --grace=1 --kill-after=1 --leave-daemons --wait-children --on-suspect=term --on-outgrown=term --on-lost=x \
+    --on-lost-timeout=1 --status-fd=1 --metrics-file=x --parents=container; do
+    for look in --list --listen; do
+        refused "member: $look and $option" 64 "^zkl: $look: only --layout and --json" member $option $look /a
+        refused "member: $look PATH $option" 64 "^zkl: $look: only --layout and --json" member $look /a $option
+    done
+done
+for look in --list --listen; do refused "member: $look and -c" 64 "touch: .*no command" member $look /a -c touch; done
 refused "--listen and --leader" 64 "--listen and --leader" elect --listen --leader /a
 
 # Paths, for all verbs.

@@ -186,12 +186,30 @@ static bool fork_ordered_guards(struct zygote *z, struct events *events)
     }
 }
 
-/* Reaps orphans, and guards and leaders that were forgotten. */
+/* Whether pid is a guard or a leader that the tool has not forgotten. */
+static bool is_remembered(const struct zygote *z, pid_t pid)
+{
+    bool found = false;
+
+    for (int k = 0; k < z->count && !found; k++)
+        found = pid == atomic_load(&z->shared[k].guard) || pid == shared_leader(&z->shared[k]);
+    return found;
+}
+
+/* Reaps orphans, and guards and leaders that were forgotten. Without a table of processes the
+ * kernel names one dead child alone: those behind one that is remembered wait until it is
+ * forgotten. */
 static void reap_forgotten(const struct zygote *z)
 {
     g_autoptr(GArray) pids = processes_children(getpid());
     g_autoptr(GHashTable) known = g_hash_table_new(NULL, NULL);
+    siginfo_t info = {0};
 
+    while (!pids && waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 &&
+           !is_remembered(z, info.si_pid)) {
+        waitpid(info.si_pid, NULL, 0);
+        info.si_pid = 0;
+    }
     for (int k = 0; k < z->count; k++) {
         g_hash_table_add(known, GINT_TO_POINTER(atomic_load(&z->shared[k].guard)));
         g_hash_table_add(known, GINT_TO_POINTER(shared_leader(&z->shared[k])));
@@ -276,6 +294,8 @@ bool zygote_start(struct zygote *z)
     if (z->pid == 0)
         zygote_main(z);
     z->sweep.tree.session = z->pid; /* the session of the commands, which is not ours */
+    z->events->forker = z->pid;
+    events_reap_strangers(z->events);
     return z->pid > 0 || fail(false, "cannot start the guard: %s", g_strerror(errno));
 }
 
