@@ -53,20 +53,20 @@ ZKL_API int zkl_barrier_new(zkl_barrier **ret, zkl_session *s, const char *path,
 ZKL_API void zkl_barrier_free(zkl_barrier *b);
 
 /* Closes the barrier: creates its node, as a persistent one, unless it exists. After an error the
- * barrier may have been closed, or may be closed later, unless the server refused a request.
+ * barrier may have been closed, or may be closed later, unless the first answer was a refusal.
  *
  * If the answer was lost with a connection, the call repeats the request. The servers may still do
  * the first one, even if the repetition was refused. So the call returns, or fails, when they
- * cannot any more: 22 s after the answer to the repetition, or 1.1 session timeouts if that is
- * longer, with the default drift_permille. A timeout_ms of 0 does not limit that wait; another one
- * does. The same holds for zkl_barrier_remove().
+ * cannot do it any more: 22 s after the answer to the repetition, or 1.1 session timeouts if that
+ * is longer, with the default drift_permille. A timeout_ms of 0 does not limit that wait; another
+ * one does. The same holds for zkl_barrier_remove().
  *
  * Also returns
  *   ZKL_EPATH: path is below an ephemeral node. */
 ZKL_API int zkl_barrier_set(zkl_barrier *b, int64_t timeout_ms);
 
 /* Opens the barrier: deletes its node, if it exists. After an error the barrier may have been
- * opened, or may be opened later, unless the server refused the request.
+ * opened, or may be opened later, unless the first answer was a refusal.
  *
  * Also returns
  *   ZKL_ENOTEMPTY: the node has children. */

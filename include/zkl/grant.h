@@ -32,7 +32,7 @@ typedef enum zkl_loss {
     ZKL_LOSS_REPLACED = 5, /* the library gave up the ZooKeeper session for a new one, because the
                               servers no longer accepted it, as when their data has gone back, or
                               because what answers is no ZooKeeper */
-    ZKL_LOSS_REFUSED = 6,  /* the server refused the session's credentials */
+    ZKL_LOSS_REFUSED = 6,  /* the server refused the session's credentials, or demands some */
     ZKL_LOSS_FORKED = 7    /* the caller is a forked child, which never owns a grant */
 } zkl_loss;
 
@@ -46,8 +46,8 @@ ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
 
 /* Returns the number of the grant's turn, from 0. A mutex that retains (retain_ms) grants one node,
  * and so one token, several times, and the turn rises with each grant. So the pair (token, turn)
- * rises with every grant of a path. The turn of a member that joins again with the same node rises,
- * too. The turn can be read whenever the token can. Returns 0 for every other kind of grant, and
+ * rises with every grant of a path. The turn of a member is how often it had joined before. The
+ * turn can be read whenever the token can. Returns 0 for every other kind of grant, and
  * for NULL. */
 ZKL_API uint64_t zkl_grant_turn(const zkl_grant *g);
 
@@ -78,10 +78,10 @@ typedef struct zkl_deadline {
     int64_t monotonic_raw_ns; /* on CLOCK_MONOTONIC_RAW */
 } zkl_deadline;
 
-/* Stores the grant's deadline in *ret: no other client can acquire the lock before one of the two
- * clocks has reached its value. The deadline moves. A proof makes it later. It becomes earlier when
- * a server negotiates a shorter session timeout, or when the grant is lost or released. Costs as
- * little as zkl_grant_remaining_ms().
+/* Stores the grant's deadline in *ret: no other client can acquire what this grant excludes before
+ * one of the two clocks has reached its value. The deadline moves. A proof makes it later. It
+ * becomes earlier when a server negotiates a shorter session timeout, or when the grant is lost or
+ * released. Costs as little as zkl_grant_remaining_ms().
  *
  * Returns 0 if the grant is owned and both values are ahead of their clocks; or
  *   ZKL_ELOST: the grant was lost; both values are 0;

@@ -101,7 +101,8 @@ ZKL_API int zkl_member_join(zkl_member **ret, zkl_session *s, const char *path, 
 ZKL_API void zkl_member_free(zkl_member *m);
 
 /* The functions below that have a timeout_ms block for that long at most; 0 means one session
- * timeout. None of them ends the membership when its time has passed. Each returns 0; or
+ * timeout. A timeout does not end the membership; zkl_member_leave() has ended it before it waits.
+ * Each returns 0; or
  *   ZKL_EACCES, ZKL_EPROTO, ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH, ZKL_EDEADLK,
  *     ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD.
  *
@@ -115,10 +116,9 @@ ZKL_API void zkl_member_free(zkl_member *m);
 /* Waits until the member has joined.
  *
  * Also returns
- *   ZKL_EBUSY: the time passed, and another session has the id: the error says which, and what its
- *     node holds;
- *   ZKL_EPERM: the member has left;
- *   ZKL_EPATH, ZKL_ELIMIT. */
+ *   ZKL_EBUSY: the time passed, and another session has the id. The text of the error names it, as
+ * far as a long path leaves room; ZKL_MEMBER_BUSY gives all that its node holds; ZKL_EPERM: the
+ * member has left; ZKL_EPATH, ZKL_ELIMIT. */
 ZKL_API int zkl_member_wait(zkl_member *m, int64_t timeout_ms);
 ZKL_API int zkl_member_wait_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn, void *fn_data);
 

@@ -90,7 +90,8 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  * stopped.
  *
  * Returns 0; or
- *   ZKL_EBUSY: timeout_ms is 0, and another contender, or another caller of m, is first. If only
+ *   ZKL_EBUSY: timeout_ms is 0, and another contender, or another caller of m, is first; or an
+ *     earlier call of m has failed, and it is not known yet whether its node was made. If only
  *     one contender is ahead and its handle retains the lock, the call first waits up to 50 ms for
  *     that handle to yield;
  *   ZKL_ETIMEDOUT: the lock was not acquired within timeout_ms;

@@ -36,7 +36,8 @@ typedef struct zkl_contender {
     const char *node;   /* the name of the child */
     const char *owner;  /* the payload as valid UTF-8 without control characters, and without the
                            lines that this library adds to those of its own nodes. "__REVOKE__": the
-                           contender was asked to give way, which replaced the payload */
+                           contender was asked to give way, which replaced the payload; or
+                           that is its payload */
     int64_t number;     /* the signed number in the name */
     uint64_t token;     /* the czxid of the node */
     int64_t session_id; /* the session that owns the node; 0: a persistent node */

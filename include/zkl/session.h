@@ -96,7 +96,8 @@ typedef enum zkl_session_event {
     ZKL_SESSION_CONNECTED = 1, /* there is a connection, the first one or a new one */
     ZKL_SESSION_SUSPENDED = 2, /* the connection was lost; the ZooKeeper session may continue */
     ZKL_SESSION_REPLACED = 3,  /* the ZooKeeper session has ended, for one of the reasons above */
-    ZKL_SESSION_REFUSED = 4,   /* the server refused the credentials: all operations will fail */
+    ZKL_SESSION_REFUSED = 4,   /* the server refused the credentials, or demands some: all
+                                  operations will fail */
     ZKL_SESSION_CLOSED = 5     /* zkl_session_close() was called; the last event */
 } zkl_session_event;
 
@@ -120,7 +121,7 @@ typedef enum zkl_outage {
     ZKL_OUTAGE_DESCRIPTORS = 10, /* this process or machine has no file descriptor left */
     ZKL_OUTAGE_MEMORY = 11,      /* the system refuses memory or a thread */
     ZKL_OUTAGE_ROLLED_BACK = 12, /* the servers' data is older than what the session has seen */
-    ZKL_OUTAGE_AUTH = 13,        /* the server refused the credentials */
+    ZKL_OUTAGE_AUTH = 13,        /* the server refused the credentials, or demands some */
     ZKL_OUTAGE_CLOSED = 14,      /* zkl_session_close() was called */
     ZKL_OUTAGE_CERTIFICATE = 15  /* by TLS: a certificate is not accepted, or what answers does not
                                     speak TLS; zkl_session_wait() says more */
@@ -208,7 +209,8 @@ ZKL_API int zkl_session_open(zkl_session **ret, const char *connect,
  *
  * Returns 0 if there is a connection; or
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection, for that reason;
- *   ZKL_EAUTH, ZKL_ECLOSED, ZKL_EDEADLK, ZKL_EINVAL, ZKL_ECHILD. */
+ *   ZKL_EDEADLK: called inside a callback, even if there is a connection;
+ *   ZKL_EAUTH, ZKL_ECLOSED, ZKL_EINVAL, ZKL_ECHILD. */
 ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
 
 /* Waits until the servers have confirmed that the nodes of all that was released before the call

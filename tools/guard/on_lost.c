@@ -55,15 +55,19 @@ void on_lost_adopt(struct on_lost *o, const struct termination *e)
     set_limit(o, e->options->on_lost_ms);
 }
 
+/* Returns whether an end was asked for. The request may have gone to the command. */
+static bool on_lost_is_asked(const struct on_lost *o)
+{
+    return o->asked || atomic_load(&o->termination->shared->to_end);
+}
+
 void on_lost_signal(struct on_lost *o, int signo)
 {
     const bool ends = signo == SIGINT || signo == SIGTERM;
 
     if (o->pid == 0)
         return;
-    /* The first INT or TERM may have gone to the command. */
-    o->asked |= atomic_load(&o->termination->shared->to_end);
-    kill(-o->pid, ends && o->asked ? SIGKILL : signo);
+    kill(-o->pid, ends && on_lost_is_asked(o) ? SIGKILL : signo);
     o->asked |= ends;
 }
 
@@ -75,11 +79,11 @@ bool on_lost_over(struct on_lost *o, struct events *events)
         return true;
     const struct hold_options *options = o->termination->options;
     if (waitpid(o->pid, &result, WNOHANG) == 0) {
-        if (now_ms() >= o->limit_at) { /* TERM; or KILL, if INT or TERM was sent before */
+        if (now_ms() >= o->limit_at) { /* TERM; or KILL, if an end was asked for */
             if (!o->asked)
                 say("--on-lost: %s: still running after %g s; ending it", options->path,
                     (double)options->on_lost_ms / 1000);
-            on_lost_line(o, "ending", o->asked ? SIGKILL : SIGTERM);
+            on_lost_line(o, "ending", on_lost_is_asked(o) ? SIGKILL : SIGTERM);
             on_lost_signal(o, SIGTERM);
             set_limit(o, LAST_MS);
         }
