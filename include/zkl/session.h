@@ -171,7 +171,9 @@ typedef struct zkl_session_options {
     int dispatch;       /* 0 (the default): callbacks run on a thread of the library; 1: they run
                            inside zkl_session_dispatch() */
     const zkl_credential *credentials; /* the session has the permissions of all. NULL: none. The
-                                          library copies them: see SECURITY.md */
+                                          library copies them, and wipes its copy when the session
+                                          was closed and all that was made from it was freed; see
+                                          SECURITY.md */
     size_t credential_count;           /* the number of credentials */
     const char *tls_ca; /* TLS: a file of certificates in PEM, of the authorities that the servers'
                            certificates must come from. NULL: no TLS */
@@ -290,7 +292,7 @@ ZKL_API int zkl_session_set_servers(zkl_session *s, const char *connect);
 /* Declares that the program has ephemeral nodes or watches of its own in the ZooKeeper session,
  * made with the handle that zkl_session_call() lends: the library then does not end that session by
  * itself (see ZKL_SESSION_REPLACED). It may still expire, and the declaration then holds for the
- * next one, too. keep 1 declares; 0 takes one declaration back. Declarations are counted.  Call the
+ * next one, too. keep 1 declares; 0 takes one declaration back. Declarations are counted. Call the
  * function before the first node is made, or inside the function that makes it.
  *
  * Returns 0; or
