@@ -27,7 +27,9 @@ typedef enum zkl_loss {
     ZKL_LOSS_EXPIRED = 2, /* the servers have ended the ZooKeeper session: it expired, or another
                              client closed it */
     ZKL_LOSS_DELETED = 3, /* somebody else deleted the node, for example with zkl_queue_break().
-                             With a connection the holder mostly hears of it within 20 ms */
+                             With a connection the holder hears of it within some 20 ms; within
+                             1 s if it may not read the node; within a session timeout if the
+                             session watches too many paths */
     ZKL_LOSS_CLOSED = 4,  /* zkl_session_close() was called */
     ZKL_LOSS_REPLACED = 5, /* the library gave up the ZooKeeper session for a new one, because the
                               servers no longer accepted it, as when their data has gone back, or
@@ -145,8 +147,8 @@ ZKL_API int zkl_grant_on_change(const zkl_grant *g, zkl_grant_fn fn, void *data)
 
 /* Registers fn(g, state, data), which is called once, when another contender waits for the lock. If
  * one already waits, fn is called now. For a reader or a holder of permits, a list after each
- * change tells whether one waits. For others every child that appears in or disappears from the
- * lock's directory counts as a contender, and so does another caller of a mutex that does not
+ * change tells whether one waits. For others every child that appears in or disappears from a
+ * directory of the lock counts as a contender, and so does another caller of a mutex that does not
  * retain. state is the state when the library heard of the contender; the call may come late. A
  * contender that arrives after the grant has ended is not reported. The registration may cost one
  * list of the directory for each node of the grant, which leaves a watch there. Registrations add

@@ -37,9 +37,10 @@ typedef enum zkl_member_event {
                                because its session has ended, or somebody has deleted its node */
     ZKL_MEMBER_BUSY = 5,    /* another session has the id: joins when that node is gone. Told once
                                for each such node */
-    ZKL_MEMBER_FAILED = 6,  /* the server refused to let it join or leave, with err. It is tried
-                               again after 1 s and then after twice as long each time, up to 30 s.
-                               Told once until it joins */
+    ZKL_MEMBER_FAILED = 6,  /* the server refused to let it join or leave, with err; or the session
+                               has too many ephemeral nodes (ZKL_ELIMIT). It is tried again after
+                               1 s and then after twice as long each time, up to 30 s. Told once
+                               until it joins */
     ZKL_MEMBER_LEFT = 7     /* the last event. err gives the reason; NULL: it was asked to leave */
 } zkl_member_event;
 

@@ -67,8 +67,8 @@ typedef struct zkl_change {
  * without an answer was applied. No other program may write such a line there.
  *
  * While the servers work on a transaction, the session's renewals wait. A large one therefore takes
- * from the time that is left of the deadline: split it into several, each sent after the answer to
- * the one before. zkl(7) has figures.
+ * from the time that is left of the deadline: 5,000 changes of 100 bytes took 0.2 to 0.4 s, and up
+ * to 2.7 s on a busy machine. Split it into several, each sent after the answer to the one before.
  *
  * Transactions of one grant are applied in the order of the calls. When one has returned 0,
  * every earlier one that returned ZKL_EUNKNOWN either has been applied already or never will be. */

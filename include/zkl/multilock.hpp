@@ -46,8 +46,8 @@ inline zkl_mutex_options to_c(const multilock_options &o) noexcept
 
 } // namespace detail
 
-/* A lock at several paths, all or none. zkl/multilock.h describes the functions, and why there is
- * no deadlock: prefer it to std::scoped_lock with several zkl::mutex. */
+/* A lock at several paths, all or none. zkl/multilock.h describes the functions, and zkl(7)
+ * why there is no deadlock: prefer it to std::scoped_lock with several zkl::mutex. */
 class multilock
 {
   public:

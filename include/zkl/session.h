@@ -172,7 +172,9 @@ typedef struct zkl_session_options {
     int dispatch;       /* 0 (the default): callbacks run on a thread of the library; 1: they run
                            inside zkl_session_dispatch() */
     const zkl_credential *credentials; /* the session has the permissions of all. NULL: none. The
-                                          library copies them: see SECURITY.md */
+                                          library copies them, and wipes its copy when the session
+                                          was closed and all that was made from it was freed; see
+                                          SECURITY.md */
     size_t credential_count;           /* the number of credentials */
     const char *tls_ca; /* TLS: a file of certificates in PEM, of the authorities that the servers'
                            certificates must come from. NULL: no TLS */
