@@ -173,8 +173,7 @@ typedef struct zkl_session_options {
                            inside zkl_session_dispatch() */
     const zkl_credential *credentials; /* the session has the permissions of all. NULL: none. The
                                           library copies them, and wipes its copy when the session
-                                          was closed and all that was made from it was freed; see
-                                          SECURITY.md */
+                                          was closed; see SECURITY.md */
     size_t credential_count;           /* the number of credentials */
     const char *tls_ca; /* TLS: a file of certificates in PEM, of the authorities that the servers'
                            certificates must come from. NULL: no TLS */

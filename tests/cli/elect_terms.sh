@@ -275,6 +275,21 @@ if [ -x "$ADMIN" ]; then
     expect_match "--on-lost-timeout: one line says so" "zkl: --on-lost: $E: still running after 0.2 s" "$(<"$scratch/hang.err")"
     quit hang "$hang"
     kill "$listener"
+
+    # An end that the command was asked for counts.
+    export scratch
+    "$ZKL" lock $E-asked --on-lost-timeout 0.2 --on-lost 'trap "" TERM; while :; do sleep 0.05; done' --status-fd 9 -- bash -c '
+        trap "echo >$scratch/asked.heard" HUP; echo >$scratch/asked.ready
+        while :; do sleep 0.05; done' 9>"$scratch/asked.lines" 2>/dev/null &
+    asked=$!
+    remember "$asked"
+    wait_until "it runs" test -e "$scratch/asked.ready"
+    kill -HUP "$asked"
+    wait_until "HUP is passed on" test -e "$scratch/asked.heard"
+    E=$E-asked depose
+    status_of "$asked"
+    expect "--on-lost-timeout: KILL at once after a HUP" "75 on-lost ending 9,on-lost ended 137" \
+        "$? $(grep -E 'on-lost e' "$scratch/asked.lines" | paste -sd,)"
 else
     missing zk-admin "--on-lost that hangs"
 fi
