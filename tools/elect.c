@@ -372,11 +372,10 @@ static void supervisor_reap(struct supervisor *s)
         }
 }
 
-/* Whether a signal ended the child before the command had ended by itself. After that nothing is to
- * be ended, and nothing to be run again. */
+/* Whether a signal ended the child, so that it has said nothing of its end. */
 static bool was_killed(const struct supervisor *s)
 {
-    return !WIFEXITED(s->result) && shared_cause(s->shared) != CAUSE_ENDED;
+    return !WIFEXITED(s->result);
 }
 
 /* Whether the child's guard lives. After the child was killed, the guard is our child and ends the
@@ -466,18 +465,6 @@ static int pause_after_failure(struct supervisor *s, int status)
     return signo != 0 ? ended_by(s, signo) : GO_ON;
 }
 
-/* Returns the child's status; or the command's, if the child was killed when that had ended. */
-static int child_status(const struct supervisor *s)
-{
-    const struct guard g = {.termination = {.shared = s->shared, .options = &s->options->run.hold}};
-
-    if (WIFEXITED(s->result))
-        return WEXITSTATUS(s->result);
-    say("%s: the candidate's process was killed when the command had ended",
-        g.termination.options->path);
-    return guard_result(&g, true);
-}
-
 /* Decides what follows a term. Returns GO_ON if another term does, or the status to end with. */
 static int judge_term(struct supervisor *s)
 {
@@ -485,7 +472,7 @@ static int judge_term(struct supervisor *s)
     const enum exit_cause cause = killed ? CAUSE_NONE : shared_cause(s->shared);
     const int status = killed ? fail(STATUS_INTERNAL, "%s: the candidate's process was killed",
                                      s->options->run.hold.path)
-                              : child_status(s);
+                              : WEXITSTATUS(s->result);
 
     s->lost += status == STATUS_LOST;
     if (cause == CAUSE_ENDED || s->options->once)

@@ -136,29 +136,6 @@ status_of "$a"
 expect "TERM ends it all" 0 "$?"
 expect_no_node "nothing is left" $E
 
-# The process of a term is killed when the command has ended by itself, and before it has said so: as if it had not been
-# killed. What the command leaves runs on.
-"$ZKL" elect $E me --status-fd 9 -- bash -c 'setsid sleep 1000 >/dev/null 2>&1 9>&- & echo "$!" >"$1/late.new"
-    mv "$1/late.new" "$1/late"; until [ -e "$1/late.end" ]; do sleep 0.05; done; exit 3' bash "$scratch" \
-    9>"$scratch/late.lines" 2>"$scratch/late.err" &
-late=$!
-remember "$late"
-wait_until "it leads" test -e "$scratch/late"
-daemon=$(<"$scratch/late")
-remember "$daemon"
-child=$(child_of "$late")
-guard=$(guard_of "$child")
-freeze "$child"
-touch "$scratch/late.end"
-wait_until "killed behind the command's end: the guard has seen that" gone "$guard"
-kill -9 "$child"
-status_of "$late"
-expect "killed behind the command's end: the command's status" 3 "$?"
-expect "killed behind the command's end: it has run once" 1 "$(grep -c '^started' "$scratch/late.lines")"
-expect "killed behind the command's end: what it left lives" no "$(gone "$daemon" && echo yes || echo no)"
-expect "killed behind the command's end: it is said" "zkl: $E: the candidate's process was killed when the command had ended" "$(<"$scratch/late.err")"
-kill "$daemon"
-
 # A higher priority comes: TERM, and in line again, behind it.
 export scratch
 lead $E low --yield --on-lost 'echo "$ZKL_LOST $ZKL_CANDIDATE" >>"$scratch/low.lost"'
