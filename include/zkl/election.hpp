@@ -74,7 +74,7 @@ struct candidacy {
 };
 
 /* The lent grant ends with its callback, and the executor may run later: so a reference is taken.
- * It is that of the same term, since nothing else of the candidate can begin before STOPPED. */
+ * It is that of the same term, since no other one begins before its end was told. */
 inline std::shared_ptr<const grant> take_term(const candidacy &c)
 {
     zkl_grant *own = nullptr;
