@@ -33,7 +33,7 @@ struct environment {
     executor run;
     exception_hook thrown;
 
-    /* No exception leaves by here: what calls us is C. */
+    /* No exception leaves by here: C may call us. */
     template <class Task> void guard(Task &&task) const noexcept
     {
         try {

@@ -63,7 +63,7 @@ struct candidate {
     }
 
     zkl_election *const handle;
-    std::atomic<bool> started{false}; /* until STOPPED has been delivered */
+    std::atomic<bool> started{false}; /* until STOPPED comes */
 };
 
 struct candidacy {
@@ -73,8 +73,8 @@ struct candidacy {
     std::shared_ptr<const grant> term;
 };
 
-/* The lent grant ends with its callback, and the executor may run later: so a reference is taken.
- * It is that of the same term, since nothing else of the candidate can begin before STOPPED. */
+/* The lent grant ends with the term, and the executor may run later: so a reference is taken.
+ * It is that of the same term, since no other one begins before its end was told. */
 inline std::shared_ptr<const grant> take_term(const candidacy &c)
 {
     zkl_grant *own = nullptr;

@@ -116,7 +116,7 @@ class ZKL_API code_category final : public std::error_category
 
 } // namespace detail
 
-/* The category of the codes, "zkl". It compares equal in all shared objects of a process. */
+/* The category of the codes, "zkl". ZKL_API lets all shared objects of a process have one. */
 ZKL_API inline const std::error_category &error_category() noexcept
 {
     static const detail::code_category category;
@@ -186,7 +186,7 @@ inline int check(int code, std::error_code &ec) noexcept
     return code;
 }
 
-/* Somebody else holds or is first: no failure for who only tries. */
+/* Mostly somebody else holds: no failure for who only tries. */
 constexpr bool is_taken(int code) noexcept
 {
     return code == ZKL_EBUSY || code == ZKL_ETIMEDOUT;

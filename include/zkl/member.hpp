@@ -145,7 +145,7 @@ struct member_info {
     std::optional<zkl_shards_share> share;
 };
 
-/* The members of a group at one time, in the order of their ids. */
+/* The members of a group as read, in the order of their ids. */
 class members : public snapshot<member_info, zkl_members>
 {
   public:

@@ -47,7 +47,7 @@ inline zkl_mutex_options to_c(const multilock_options &o) noexcept
 } // namespace detail
 
 /* A lock at several paths, all or none. zkl/multilock.h describes the functions, and zkl(7)
- * why there is no deadlock: prefer it to std::scoped_lock with several zkl::mutex. */
+ * when there is no deadlock: prefer it to std::scoped_lock with several zkl::mutex. */
 class multilock
 {
   public:
@@ -73,7 +73,7 @@ class multilock
         return detail::acquire(where_, ec, [&](auto *g) { return get(ZKL_FOREVER, g); });
     }
 
-    /* An empty grant stands for errc::busy or errc::timed_out, which the form with ec sets. */
+    /* Without ec an empty grant stands for errc::busy or errc::timed_out. */
     grant try_acquire()
     {
         return detail::try_acquire(where_, [&](auto *g) { return get(0, g); });

@@ -61,9 +61,9 @@ inline zkl_mutex_options to_c(const mutex_options &o, const key_function *key) n
 
 } // namespace detail
 
-/* A mutex: a TimedLockable, for std::unique_lock, std::lock_guard and std::scoped_lock. It belongs
- * to the thread that locked it: a std::unique_lock must not be moved to another thread. zkl/mutex.h
- * describes the functions. */
+/* A mutex: a TimedLockable, for std::unique_lock, std::lock_guard and std::scoped_lock. Without key
+ * it belongs to the thread that locked it: a std::unique_lock must not be moved to another one.
+ * zkl/mutex.h describes the functions. */
 class mutex
 {
   public:
@@ -94,7 +94,7 @@ class mutex
         detail::check(acquire(ZKL_FOREVER), ec);
     }
 
-    /* False stands for errc::busy or errc::timed_out, which the forms with ec set. */
+    /* Without ec, false stands for errc::busy or errc::timed_out. */
     bool try_lock()
     {
         return detail::locked(acquire(0));
@@ -123,7 +123,7 @@ class mutex
         return detail::locked(acquire(detail::milliseconds(limit)));
     }
 
-    /* Throws errc::not_owner if this thread does not hold the lock: in the destructor of a
+    /* Throws errc::not_owner if the caller does not hold the lock: in the destructor of a
      * std::unique_lock this ends the process. That the grant had been lost is no failure. The form
      * with ec reports that, too. */
     void unlock()
@@ -136,7 +136,7 @@ class mutex
         detail::check(zkl_mutex_unlock(handle_.get()), ec);
     }
 
-    /* The grant of this thread, lent until its last unlock. Throws errc::not_owner if the thread
+    /* The grant of the caller, lent until its last unlock. Throws errc::not_owner if the caller
      * does not hold the lock, and errc::lost if the grant was lost, or a transaction released
      * it. */
     grant_view grant() const

@@ -33,10 +33,10 @@ struct once_options {
 /* Mirrors zkl_once_run, without local_ms; begun and due are by the servers' clocks. */
 struct once_run {
     std::chrono::system_clock::time_point begun;
-    std::optional<std::chrono::system_clock::time_point> due; /* none: never again */
+    std::optional<std::chrono::system_clock::time_point> due; /* none: after a reset */
     std::uint64_t token;
     std::string name, result;
-    std::string calendar; /* with its zone; empty: it was run by none */
+    std::string calendar; /* with its zone; empty: run by none */
     std::optional<std::chrono::system_clock::time_point> instant; /* of it; none: by none */
 };
 

@@ -140,7 +140,7 @@ operation acquire_async(const shared_environment &where, acquired_function fn, S
     return operation(op);
 }
 
-/* A grant from acquire_it(ret), or none if somebody else holds. */
+/* A grant from acquire_it(ret), or none if is_taken(). */
 template <class Acquire> grant try_acquire(shared_environment where, Acquire acquire_it)
 {
     zkl_grant *handle = nullptr;
@@ -151,15 +151,15 @@ template <class Acquire> grant try_acquire(shared_environment where, Acquire acq
     return grant(handle, std::move(where));
 }
 
-/* Whether a lock that has returned code holds: false if somebody else does. */
+/* Whether code says that the lock was acquired: false if is_taken(). */
 inline bool locked(int code)
 {
     return !is_taken(code) && check(code) == 0;
 }
 
 /* Checks what an unlock has returned. Two errors do not throw, so that neither ends a scope by an
- * exception: the grant had been lost, as the grant itself tells, and in a forked child nothing is
- * locked. */
+ * exception: the grant had been lost, as the grant itself tells, and a forked child holds no
+ * lock of its parent. */
 inline void unlocked(int code)
 {
     if (code != ZKL_ELOST && code != ZKL_ECHILD)

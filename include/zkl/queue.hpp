@@ -36,7 +36,7 @@ struct contender {
     bool retains;
 };
 
-/* The contenders at one time, the first in line first. */
+/* The contenders as read, the first in line first. */
 class queue : public snapshot<contender, zkl_queue>
 {
   public:

@@ -74,7 +74,7 @@ class semaphore
         return detail::acquire(where_, ec, [&](auto *g) { return get(permits, ZKL_FOREVER, g); });
     }
 
-    /* An empty grant stands for errc::busy or errc::timed_out, which the form with ec sets. */
+    /* Without ec an empty grant stands for errc::busy or errc::timed_out. */
     grant try_acquire(int permits = 1)
     {
         return detail::try_acquire(where_, [&](auto *g) { return get(permits, 0, g); });

@@ -34,7 +34,7 @@ inline std::chrono::system_clock::time_point created(std::int64_t ctime_ms)
 
 } // namespace detail
 
-/* Values in an order, as they were at one time. */
+/* Values in an order, as they were read. */
 template <class T, class Handle> class snapshot
 {
   public:

@@ -11,7 +11,7 @@
 namespace zkl
 {
 
-/* Reports changes, until it is destroyed or its session is closed. */
+/* Reports changes until its end, or that of its session. */
 class watch
 {
   public:
@@ -44,8 +44,8 @@ class watch
         }
     };
 
-    std::shared_ptr<void> entry_; /* of the registry. Calls of the watch find it, so it is destroyed
-                                     after the handle */
+    std::shared_ptr<void> entry_; /* of the registry. Calls of the watch find it, so the destructor
+                                     ends it after the handle */
     std::unique_ptr<zkl_watch, freer> handle_;
 };
 

@@ -19,7 +19,7 @@ from . import _c, errors
 
 lib = ctypes.CDLL(os.environ.get("ZKL_LIBRARY", "libzkl.so.0"))
 FOREVER = 2**63 - 1
-PAUSE = 0.0005  # seconds in which another thread's call comes to its wait or its end
+PAUSE = 0.0005  # seconds for another thread's call to come to its wait or its end
 T = TypeVar("T")
 
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def last_error(code: int) -> errors.Error:
-    """The calling thread's last failure, which had this code."""
+    """The exception for the calling thread's last failure, which had this code."""
     error = _c.Error()
     if lib.zkl_last_error(byref(error)) != code:
         return errors.made(code, "", lib.zkl_strerror(code).decode())
@@ -80,7 +80,7 @@ declare()
 
 
 def ms(seconds: Optional[float]) -> int:
-    """A time limit; None is no limit. What is shorter than a millisecond is one, not nothing."""
+    """A time limit, rounded up to milliseconds; None is no limit."""
     return FOREVER if seconds is None else min(max(0, math.ceil(seconds * 1000)), FOREVER)
 
 
@@ -108,7 +108,7 @@ def options(kind: Any, **members: Any) -> Any:
 
 
 class Snapshot(Sequence[T]):
-    """What the library has read at one time."""
+    """What the library has read."""
 
     def __init__(self, items: List[T]) -> None:
         self._items = items
@@ -190,8 +190,8 @@ os.register_at_fork(after_in_child=_forked)
 class Pointer:
     """What C has for an object, and the calls that use it.
 
-    C must not free what a call is about to use. A call that waits has references of its own, and fails when what it was
-    given is freed. So each call is noted here before it takes the pointer. close() lets no further call begin, and
+    C must not free what a call is about to use. A call that waits has references of its own, and may fail when what it
+    was given is freed. So each call is noted here before it takes the pointer. close() lets no further call begin, and
     looks at the notes after that: this order needs no lock. It waits for calls of other threads, until they end or wait
     in C. Those that ask the servers may take long: with patience it waits for them, otherwise the last of them frees.
 
@@ -218,7 +218,7 @@ class Pointer:
         return self._noted(_Call(False), function, arguments)
 
     def wait(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Calls a function that does not need the pointer while C waits, and fails if that is freed then."""
+        """Calls a function that does not need the pointer while C waits, and may fail if that is freed then."""
         flag = ctypes.c_int()
         try:
             lib.zkl_call_waits(byref(flag))

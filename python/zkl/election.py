@@ -66,7 +66,7 @@ class Election(Handle):
         return await acquired(self.session, self._c.use, lib.zkl_election_campaign_async, ms(timeout))
 
     def start(self, function: Callable[[ElectionEvent, Optional[Grant], Optional[Error]], None]) -> None:
-        """Campaigns again and again, and calls function(event, grant, error) as zkl_election_start() does. error is of
+        """Begins to campaign, and calls function(event, grant, error) as zkl_election_start() does. error is of
         FAILED and STOPPED. The election goes on without a reference to its object."""
         session, deliver = self.session, self.session._call
         term: Optional[Grant] = None
@@ -107,7 +107,7 @@ class Election(Handle):
         return ElectionStatus(Candidacy(status.candidacy), status.ahead, status.token, status.terms, last)
 
     def leader(self) -> Optional[Tuple[int, str]]:
-        """(token, id) of the one that leads; None: nobody does."""
+        """(token, id) of the first candidate; None: nobody leads."""
         id, token = ctypes.create_string_buffer(4096), c_uint64()
         while True:
             try:

@@ -1,4 +1,4 @@
-"""What fails raises an Error, with the code of the C library, the path concerned and a sentence."""
+"""What fails in the library raises an Error, with its code, what it concerns and a sentence."""
 
 from typing import Any, Dict, Tuple, Type
 

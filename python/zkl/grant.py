@@ -54,7 +54,7 @@ def _changes(changes: Sequence[Change]) -> Tuple[Any, int]:
 
 
 class Grant:
-    """The right to a lock. That of a mutex or a read-write lock is lent until the thread's last release(), that of a
+    """The right to a lock. What a mutex or a read-write lock gives a thread is lent until its last release(), that of a
     started election until the end of the term; others are OwnedGrants. fence is token and turn, as text that sorts."""
 
     def __init__(
@@ -117,7 +117,7 @@ class Grant:
             return self._why
 
     def remaining(self) -> float:
-        """For how many seconds nobody else can get the lock."""
+        """For how many seconds nobody can get what this grant excludes."""
         try:
             return int(self._c.use(lib.zkl_grant_remaining_ms)) / 1000
         except errors.Closed:
@@ -170,11 +170,11 @@ class Grant:
             raise
 
     def on_wanted(self, function: Callable[[], None]) -> None:
-        """Calls function() once, when another contender waits."""
+        """Calls function() as zkl_grant_on_wanted() does."""
         self._on_call(lib.zkl_grant_on_wanted, function)
 
     def on_revoke(self, function: Callable[[], None]) -> None:
-        """Calls function() once, when somebody asks the holder to give way."""
+        """Calls function() as zkl_grant_on_revoke() does."""
         self._on_call(lib.zkl_grant_on_revoke, function)
 
     def multi(self, changes: Sequence[Change], *, release: bool = False, timeout: Optional[float] = None) -> None:
@@ -199,7 +199,7 @@ class OwnedGrant(Grant):
         self._free = weakref.finalize(self, self._c.close)
 
     def release(self) -> None:
-        """Gives the lock back, without waiting for the server."""
+        """Does what zkl_grant_release() does."""
         self._end(patience=False)
         self._free()
 

@@ -1,4 +1,4 @@
-"""Locks: mutexes and read-write locks, which belong to the thread that acquired them; locks at several paths and
+"""Locks: mutexes and read-write locks, which acquire() gives to its thread; locks at several paths and
 semaphores, whose grants belong to no thread."""
 
 import contextlib

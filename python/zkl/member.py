@@ -117,7 +117,7 @@ class Member(Handle):
 
 
 class Members(Snapshot[MemberInfo]):
-    """The members of a group at one time, in the order of their ids."""
+    """The members of a group as read, in the order of their ids."""
 
     def __init__(self, handle: c_void_p, free: Optional[Callable[[c_void_p], None]]) -> None:
         self._c = Pointer("Members", free, handle)

@@ -16,7 +16,7 @@ __all__ = ["Once", "Run"]
 
 
 class Run(NamedTuple):
-    """A run that was completed. begun and due are seconds since 1970 by the servers' clocks; due None: never again.
+    """A run that was completed. begun and due are seconds since 1970 by the servers' clocks; due None: after a reset.
     calendar, with its zone, and instant are None without a calendar."""
 
     begun: float
@@ -83,7 +83,7 @@ class Once(Handle):
         return await loop.run_in_executor(None, self.done)
 
     def done(self, timeout: Optional[float] = 0) -> Optional[Run]:
-        """The run that was recorded last; None: none is."""
+        """The run that was recorded last, or None."""
         run = POINTER(_c.OnceRun)()
         try:
             self._c.ask(lib.zkl_once_done, ms(timeout), byref(run))

@@ -28,7 +28,7 @@ class Contender(NamedTuple):
 
 
 class Queue(Snapshot[Contender]):
-    """The contenders of a path at one time, the first in line first."""
+    """The contenders of a path as read, the first in line first."""
 
     def __init__(self, handle: c_void_p) -> None:
         self._c = Pointer("Queue", lib.zkl_queue_free, handle)

@@ -57,7 +57,7 @@ def _access(
     tls_cert: Optional[str],
     tls_key: Optional[str],
 ) -> Dict[str, Any]:
-    """The options without which no session of the servers can be had, nor taken up."""
+    """The options that it may need to have or take up a session of the servers."""
     pairs = [_c.Credential(text(scheme), text(auth)) for scheme, auth in credentials]
     return {
         "session_timeout_ms": ms(timeout),
