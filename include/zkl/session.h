@@ -183,8 +183,7 @@ typedef struct zkl_session_options {
                             tls_ca. A libzookeeper without TLS makes the three ZKL_EINVAL.
                             SECURITY.md says what of a certificate is checked */
     int fixed_servers;   /* 0 (the default): servers that the ensemble itself names are tried beside
-                            those of connect (see zkl_session_set_servers()); 1: no others than those
-                            of connect */
+                            those of connect (see zkl_session_set_servers()); 1: no others */
     int reserved;        /* 0 */
 } zkl_session_options;
 
