@@ -14,7 +14,7 @@ struct _zhandle;
  * the number of operations for which ops has room. There is one for each path of a zkl_multilock,
  * one for each permit of a semaphore in Curator's layout, and one for any other grant. Put all of
  * them first into a zoo_multi() of your own, on any handle without a chroot. (The session's own
- * handle has none: prepend its chroot to your paths.) They refer to g, which must outlive them.
+ * handle has none: prepend the session's chroot.) They refer to g, which must outlive them.
  *
  * An operation passes as long as its node exists. A mutex that retains (retain_ms) keeps the node
  * beyond the unlock: do not unlock before the answer of the zoo_multi() has come.
@@ -26,7 +26,7 @@ struct _zhandle;
  *   ZKL_ERANGE: count is too small, and nothing is filled;
  *   ZKL_EINVAL.
  *
- * zoo_multi() of the 3.8 client ends the process by an invalid free() when a path is invalid,
+ * zoo_multi() of the 3.8 client may end the process by an invalid free() when a path is invalid,
  * when the handle has expired, or when its credentials were refused. Check paths, and
  * zoo_state() right before the call. zkl_grant_multi() does both. */
 ZKL_API int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *ops, size_t count);

@@ -1,7 +1,7 @@
 /* Scope guards. At the end of the scope of their variables handles are freed, grants are released
  * and locks are unlocked, in the reverse order of declaration, however the scope ends: at its
  * brace, by return, goto, break or continue. This needs a compiler with the attribute cleanup (GCC,
- * Clang); with others this header declares nothing. zkl-glib.h has the same for g_autoptr().
+ * Clang); with others this header has no guards. zkl-glib.h has the same for g_autoptr().
  *
  *     ZKL_AUTO(zkl_mutex) mutex = NULL;
  *     if (zkl_mutex_new(&mutex, session, "/lock", NULL) != 0)
@@ -40,8 +40,8 @@ ZKL_BEGIN
 /* Declares a variable of type type *, which type_cleanup(&variable) ends. */
 #define ZKL_AUTO(type) __attribute__((cleanup(type##_cleanup))) type *
 
-/* A level of a mutex that the calling thread holds. A locker belongs to the thread, as the level
- * does, and must end before the mutex is freed. */
+/* A level of a mutex that the caller holds. A locker belongs to the level's owner, and must end
+ * before the mutex is freed. */
 typedef struct zkl_mutex_locker zkl_mutex_locker;
 
 /* Locks m like zkl_mutex_lock(). Returns NULL if that fails; zkl_last_error() gives the reason. */

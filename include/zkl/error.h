@@ -9,9 +9,9 @@ ZKL_BEGIN
 /* Every code is negative. A number never changes its meaning. */
 enum {
     ZKL_EINVAL = -1,    /* an argument is invalid: a path, connect string, option or NULL */
-    ZKL_ENOMEM = -2,    /* the system refused a thread or a descriptor */
-    ZKL_ETIMEDOUT = -3, /* the time limit passed: the lock was not acquired, or no answer came */
-    ZKL_EBUSY = -4,     /* another contender, or another caller of the handle, is first, and
+    ZKL_ENOMEM = -2,    /* the system refused a thread, a descriptor or a thread-specific key */
+    ZKL_ETIMEDOUT = -3, /* the time limit passed before what the call waits for came */
+    ZKL_EBUSY = -4,     /* another contender, or another call of the handle, is first, and
                            timeout_ms is 0; the election's handle is already campaigning, or leads
                            when it is to be started; the member is already in its barrier, or busy;
                            another member has the id; or other clients wrote the counter first,
@@ -23,11 +23,11 @@ enum {
     ZKL_ELOST = -7,     /* the grant was lost, or the node of a member of a double barrier; or the
                            member is not in its group now */
     ZKL_ECLOSED = -8,   /* the session was closed, or the handle freed */
-    ZKL_EDEADLK = -9,   /* the call would block inside a callback, or wait for its own caller; or
-                           a reader asks to write */
+    ZKL_EDEADLK = -9,   /* a function that may block was called inside a callback, or would wait for
+                           its own caller; or a reader asks to write */
     ZKL_ECHILD = -10,   /* called in a forked child */
     ZKL_EHOST = -11,    /* no server name can be resolved */
-    ZKL_EUNREACHABLE = -12, /* no server answers, there is no ZooKeeper session at the moment, or it
+    ZKL_EUNREACHABLE = -12, /* no server serves, there is no ZooKeeper session at the moment, or it
                                is not proved */
     ZKL_EACCES = -13,       /* the server refused for lack of permission, or because of a quota or
                                of the session's ACL */
@@ -42,22 +42,22 @@ enum {
     ZKL_ENOENT = -18,       /* the node or part does not exist or is not known, nobody holds or
                                leads, the semaphore has no limit, or no run is recorded */
     ZKL_ERANGE = -19,       /* the buffer is too small */
-    ZKL_EPROTO = -20,       /* the server gave an answer that no ZooKeeper should give */
+    ZKL_EPROTO = -20,       /* the server gave an unexpected answer */
     ZKL_EEXIST = -21,       /* the node exists already; or the work of a zkl_once is done for now */
     ZKL_EVERSION = -22,     /* the node has another version, or the counter another number; or the
                                record of work was reset */
     ZKL_ENOTEMPTY = -23,    /* the node has children */
-    ZKL_EUNKNOWN = -24,     /* the change may or may not have been applied */
+    ZKL_EUNKNOWN = -24,     /* it is not known whether the change was, or will be, applied */
     ZKL_ELAYOUT = -25,      /* the directory has children, or the node data, that do not go with the
                                recipe, this version or the calendar */
     ZKL_EOVERDUE = -26      /* the last instant of a calendar has no run, and is too long ago */
 };
 
-/* A failure and what it concerns. The library fills it; the caller owns it. */
+/* A failure and what it concerns. The library fills it. */
 typedef struct zkl_error {
     int code;       /* 0 or ZKL_E… */
-    char path[256]; /* the path, host or option concerned; ends in "..." if it was longer */
-    char text[256]; /* one sentence */
+    char path[256]; /* the path or hosts concerned, or "options"; ends in "..." if cut */
+    char text[256]; /* one sentence; ends in "..." if cut */
 } zkl_error;
 
 /* Returns a constant text for a code, or "unknown error" for any other number; never NULL. May be

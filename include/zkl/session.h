@@ -21,7 +21,7 @@ typedef struct zkl_log_record {
     const char *event;   /* what happened: one of the names below, never NULL */
     int64_t session_id;  /* of the ZooKeeper session; 0: there was none */
     const char *path;    /* of the lock or node concerned, without chroot; NULL: none */
-    const char *text;    /* a sentence without newline, which has all of it; never NULL */
+    const char *text;    /* one line of text; never NULL */
     uint64_t suppressed; /* lines of this event that were left out, if this line tells of that */
 } zkl_log_record;
 
@@ -30,20 +30,21 @@ typedef struct zkl_log_record {
  *
  * The events of a session:
  *   session: a ZooKeeper session was made (ZKL_LOG_INFO);
- *   no-connection: there is no connection, for how long, after how many attempts, and why. This
- *     line comes after 1 s, after 60 s more, and then at pauses that double up to an hour;
+ *   no-connection: there is no connection, for how long and why. This line comes after 1 s, after
+ *     60 s more, and then at pauses that double up to an hour;
  *   connected-again: there is a connection after such a line;
- *   expired: the ZooKeeper session has expired;
+ *   expired: the servers say that the ZooKeeper session has ended;
  *   data-went-back: the servers' data is older than what the session has seen;
  *   rejected: the servers run, and do not accept the session any more;
- *   not-zookeeper: what answers is not ZooKeeper;
- *   old-servers: the servers do not know a kind of node, and others are made;
+ *   not-zookeeper: what answers at an address is not ZooKeeper;
+ *   old-servers: the servers seem not to know a kind of node or request, and others are used;
  *   servers-changed: other addresses are tried when there is no connection (ZKL_LOG_INFO);
- *   no-renewal: grants end early, since a renewal takes too long for the session timeout that the
- *     servers allow, or a server refuses it: the text says more;
+ *   no-renewal: grants may end early, since a renewal takes too long for the session timeout that
+ *     the servers allow, or a server refuses it: the text says more;
  *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
  * The events of a lock, a queue or a member:
- *   lost: a grant was lost, but not that of a membership, and not by zkl_session_close();
+ *   lost: a grant was lost, perhaps before it was given; not that of a membership, and not by
+ *     zkl_session_close();
  *   not-owned: zkl_grant_release() was ignored: the grant is lent, or was released before, and
  *     somebody else has it still (ZKL_LOG_ERROR);
  *   thread-ended: a thread ended that held a lock, which was released;
@@ -51,39 +52,40 @@ typedef struct zkl_log_record {
  *     (ZKL_LOG_ERROR);
  *   set-refused: a permission is missing, and the next in line of a semaphore waits until the node
  *     is gone;
- *   watch-failed: a watch of a directory or a counter pauses;
- *   incompatible-node: the directory has a child of another recipe;
+ *   watch-failed: a watch does not know what its directory or counter has now;
+ *   incompatible-node: the directory has a child of another recipe or of a later version;
  *   foreign-node: the directory has a child that is no contender (ZKL_LOG_INFO);
  *   numbers-end: the sequence numbers of the directory are running out.
  * The events of work that is done once a period or for each instant:
  *   once-ahead: a period or an instant has no run: nobody called, no run succeeded, or a server's
  *     clock is ahead;
- *   once-back: it is not due for long, since the servers' clocks have gone back.
+ *   once-back: the work is not due for long, since the servers' clocks have gone back.
  * The events of libzookeeper:
  *   libzookeeper: one of its own lines. Its errors and warnings have that level here, too, and all
  *     others are ZKL_LOG_DEBUG;
  *   libzookeeper-connect: the same, about an attempt to connect (ZKL_LOG_DEBUG).
  * Levels that are not given are ZKL_LOG_WARN. A later version may add events.
  *
- * In 60 s at most 10 lines of one event are delivered; the tenth says so. The number of the others
- * comes later, as the member suppressed of a line of that event. After such a line the time is
- * twice as long as before, at most an hour. Without a callback, stderr receives the same lines, but
- * none of libzookeeper. */
+ * In the 60 s from its first line on, at most 10 lines of an event are delivered; the tenth says
+ * so. The number of the others comes later, as the member suppressed of a line of that event. After
+ * such a line the time is twice as long as before, at most an hour. Without a callback, stderr
+ * receives the same lines, but none of libzookeeper. */
 typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
 
 /* What happened to a session.
  *
- * ZKL_SESSION_REPLACED: the ZooKeeper session has ended, and its nodes and watches with it. Grants
- * are LOST. Waiters enter the queue again in the next one, which is being opened. The reasons:
+ * ZKL_SESSION_REPLACED: the ZooKeeper session has ended, and its watches with it. Its nodes go when
+ * the servers know of that. Grants are LOST. Waiters enter the queue again in the next one. The
+ * reasons:
  *   it expired, or another process ended it (zkl_session_end());
  *   the servers run, and no longer accept it, as when their data have gone back;
  *   what answered after a lost connection is not ZooKeeper;
  *   a lock is asked for, or a group or a double barrier is entered, more than 60 s after the
  *     session was opened and the last of these was released or left, and a new one can be proved
  *     sooner;
- *   a node of the library goes with the ZooKeeper session only: a permission to delete it is
- *     missing; or the servers' data had gone back, and they accept the session again; or a member
- *     has left, and a request of it may still be done (zkl_member_leave()).
+ *   a node of the library goes with the ZooKeeper session only: a permission to find or delete it
+ *     is missing; or the servers' data had gone back, and they accept the session again; or a
+ *     member has left, and a request of it may still be done (zkl_member_leave()).
  *
  * For the last two reasons the library ends a ZooKeeper session only while nobody uses it. It is
  * used while it holds a grant; while a member is in a group or joins it, or is in a double barrier
@@ -101,16 +103,14 @@ typedef enum zkl_session_event {
     ZKL_SESSION_CLOSED = 5     /* zkl_session_close() was called; the last event */
 } zkl_session_event;
 
-/* Why a session has no connection, as far as the library has found out. While there is none, it
- * asks the servers on connections of its own: 0.3 s after the session was opened, and then four
- * times in a session timeout. If several servers answer, the most telling answer counts. Later
- * versions may append reasons. */
+/* Why a session has no connection, as far as the library has found out. If the servers differ, the
+ * most telling reason counts. Later versions may append reasons. */
 typedef enum zkl_outage {
     ZKL_OUTAGE_NONE = 0,         /* there is a connection */
     ZKL_OUTAGE_UNKNOWN = 1,      /* the reason is not known, or not known yet */
     ZKL_OUTAGE_HOST = 2,         /* no server name can be resolved */
     ZKL_OUTAGE_NO_ROUTE = 3,     /* the network has no way to a server */
-    ZKL_OUTAGE_REFUSED = 4,      /* connections are refused: nobody listens there */
+    ZKL_OUTAGE_REFUSED = 4,      /* connections are refused: mostly nobody listens there */
     ZKL_OUTAGE_SILENT = 5,       /* nothing comes back */
     ZKL_OUTAGE_HANGS_UP = 6,     /* connections are closed without a word: the server may have too
                                     many from this address */
@@ -123,8 +123,8 @@ typedef enum zkl_outage {
     ZKL_OUTAGE_ROLLED_BACK = 12, /* the servers' data is older than what the session has seen */
     ZKL_OUTAGE_AUTH = 13,        /* the server refused the credentials, or demands some */
     ZKL_OUTAGE_CLOSED = 14,      /* zkl_session_close() was called */
-    ZKL_OUTAGE_CERTIFICATE = 15  /* by TLS: a certificate is not accepted, or what answers does not
-                                    speak TLS; zkl_session_wait() says more */
+    ZKL_OUTAGE_CERTIFICATE = 15  /* by TLS: a file or a certificate is not accepted, or what answers
+                                    does not speak TLS; zkl_session_wait() says more */
 } zkl_outage;
 
 /* Called on a library thread, in the order of events. id is the id of the ZooKeeper session
@@ -133,8 +133,8 @@ typedef void (*zkl_session_fn)(zkl_session *s, zkl_session_event event, int64_t 
 
 /* Credentials for the servers. */
 typedef struct zkl_credential {
-    const char *scheme; /* "digest"; "sasl" (DIGEST-MD5, if libzookeeper has SASL; not with TLS);
-                           not NULL */
+    const char *scheme; /* "digest", or once "sasl" (DIGEST-MD5, if libzookeeper has SASL; not with
+                           TLS); not NULL */
     const char *auth;   /* "user:password"; not NULL */
 } zkl_credential;
 
@@ -148,7 +148,7 @@ typedef struct zkl_credential {
  * If log is NULL, the lines go to stderr. A thread of the library writes them; only
  * zkl_session_close() and exit() wait for it, for 0.5 s at most. While stderr accepts no data,
  * lines beyond 64 KiB are dropped, and their number is written later. Nothing is written if
- * descriptor 2 is an Internet connection. */
+ * descriptor 2 is an Internet socket. */
 typedef struct zkl_session_options {
     size_t size;            /* sizeof(zkl_session_options); 0 is ZKL_EINVAL */
     int session_timeout_ms; /* default 10000, even for 0; 200 to 10^9, but more than 400 with the
@@ -183,8 +183,7 @@ typedef struct zkl_session_options {
                             tls_ca. A libzookeeper without TLS makes the three ZKL_EINVAL.
                             SECURITY.md says what of a certificate is checked */
     int fixed_servers;   /* 0 (the default): servers that the ensemble itself names are tried beside
-                            those of connect (see zkl_session_set_servers()); 1: no others than those
-                            of connect */
+                            those of connect (see zkl_session_set_servers()); 1: no others */
     int reserved;        /* 0 */
 } zkl_session_options;
 
@@ -202,7 +201,7 @@ typedef struct zkl_session_options {
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret is NULL, or connect or options are invalid;
- *   ZKL_ENOMEM: the system refused a thread or a descriptor. */
+ *   ZKL_ENOMEM: the system refused a thread, a descriptor or a thread-specific key. */
 ZKL_API int zkl_session_open(zkl_session **ret, const char *connect,
                              const zkl_session_options *options, zkl_error *reterr);
 
@@ -221,11 +220,11 @@ ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
  * itself waits for such answers, for some 50 ms; but not inside a callback, in a forked child for
  * what its parent has released, or for sessions with TLS.
  *
- * The function does not wait for the nodes of LOST grants whose callbacks have not returned, or for
- * a lock that a handle retains (zkl_mutex_yield() releases it). If the ZooKeeper session ends
- * during the call, its nodes go with it.
+ * The function does not wait for the nodes of members of groups and double barriers, for those of
+ * LOST grants whose callbacks have not returned, or for a lock that a handle retains
+ * (zkl_mutex_yield() releases it).
  *
- * Returns 0 if no such node is left; or
+ * Returns 0 if no such node is left, or their ZooKeeper session has ended; or
  *   ZKL_ETIMEDOUT: the servers have not confirmed it in time;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the same, as there is no connection, for that reason;
  *   ZKL_EACCES: the server refuses to delete a node, and the session holds something else or is
@@ -234,14 +233,13 @@ ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
 ZKL_API int zkl_session_flush(zkl_session *s, int64_t timeout_ms);
 
 /* Returns why the session has no connection at this moment, or ZKL_OUTAGE_NONE if it has one. While
- * it has none, the errors ZKL_EUNREACHABLE, ZKL_EHOST and ZKL_EAUTH of calls that wait say the same
- * in their text. Never waits for a server. Returns ZKL_OUTAGE_UNKNOWN if s is NULL and in a forked
- * child. */
+ * it has none, the errors ZKL_EUNREACHABLE, ZKL_EHOST and ZKL_EAUTH of calls that wait mostly say
+ * the same in their text. Never waits for a server. Returns ZKL_OUTAGE_UNKNOWN if s is NULL and in
+ * a forked child. */
 ZKL_API zkl_outage zkl_session_outage(zkl_session *s);
 
 /* Registers fn(s, event, id, data), which is called at every later event. If there is a connection
- * already, fn is also called once with ZKL_SESSION_CONNECTED. Registrations add up, and end with
- * the session.
+ * already, fn first gets ZKL_SESSION_CONNECTED. Registrations add up, and end with the session.
  *
  * Returns 0; or
  *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
@@ -256,10 +254,10 @@ ZKL_API int zkl_session_on_change(zkl_session *s, zkl_session_fn fn, void *data)
  *   ZKL_ECHILD. */
 ZKL_API int zkl_session_fd(zkl_session *s);
 
-/* Calls the callbacks that wait, for a session with the option dispatch, and does nothing else.
- * Locks are kept, renewed and lost whether or not the program calls this function; but losses are
- * reported in time only if it does. A second thread that dispatches waits for the first.
- * zkl_session_close() calls the callbacks that are left.
+/* Calls the callbacks that wait, for a session with the option dispatch. Locks are kept, renewed
+ * and lost whether or not the program calls this function; but losses are reported in time only if
+ * it does. If two threads dispatch, one waits while the other is in a callback. zkl_session_close()
+ * sees to the callbacks that are left.
  *
  * Returns 0; or
  *   ZKL_EINVAL: s is NULL, or was opened without the option dispatch;
@@ -277,13 +275,12 @@ ZKL_API int zkl_session_dispatch(zkl_session *s);
  * When an ensemble is reconfigured, the library follows by itself: the voting servers that
  * /zookeeper/config names are tried beside the list, if it names the server to which the session is
  * connected. They serve the present ZooKeeper session only: each new one begins at the list. So
- * tell the list of a long-lived program of servers that replace others. The library does not follow
- * with TLS, if the permission to read that node is missing, or with the option fixed_servers.
+ * give a long-lived program a new list when servers are replaced. The library does not follow with
+ * TLS, if the permission to read that node is missing, or with the option fixed_servers.
  *
  * A new list and a reconfigured ensemble need libzookeeper's lines about errors. If a program
  * switches them off (zoo_set_debug_level(0)), each of its ZooKeeper sessions stays on the servers
- * with which it was opened. So does each session of a process beyond the 256th, whose lines of
- * libzookeeper are not logged, either.
+ * with which it was opened. So does each session of a process beyond 256 at a time.
  *
  * Returns 0; or
  *   ZKL_EINVAL: s is NULL, or connect is invalid or has another chroot;
@@ -312,9 +309,9 @@ typedef struct zkl_session_claim {
     unsigned char password[16];
 } zkl_session_claim;
 
-/* Stores in *ret what another process needs for zkl_session_end(). Read it again after
- * ZKL_SESSION_REPLACED. Keep it secret, since any process that has it can hold the session's locks
- * and end them. SECURITY.md says who else can.
+/* Stores in *ret what another process needs for zkl_session_end(). Read it again at the
+ * ZKL_SESSION_CONNECTED after a ZKL_SESSION_REPLACED. Keep it secret, since any process that has it
+ * can hold the session's locks and end them. SECURITY.md says who else can.
  *
  * Returns 0; or
  *   ZKL_EUNREACHABLE: there is no ZooKeeper session at the moment;
@@ -336,7 +333,7 @@ ZKL_API int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret);
  *   ZKL_EUNREACHABLE, ZKL_EHOST: no server has confirmed it in time, for that reason. The session
  *     may live for one session timeout more;
  *   ZKL_EAUTH: the servers demand credentials that options do not have, or refuse those that they
- *     have. The function does not try again: the session lives for one session timeout more;
+ *     have. The function does not try again: the session may live for one session timeout more;
  *   ZKL_EDEADLK, ZKL_ENOMEM. */
 ZKL_API int zkl_session_end(const char *connect, const zkl_session_options *options,
                             const zkl_session_claim *claim, int64_t timeout_ms);
@@ -346,20 +343,20 @@ ZKL_API int zkl_session_end(const char *connect, const zkl_session_options *opti
 ZKL_API int zkl_session_timeout_ms(zkl_session *s);
 
 /* Ends the session: grants become LOST, operations fail with ZKL_ECLOSED, and the session's nodes
- * are deleted. Waits for callbacks that are running or queued, at most 5 s for the server and for
- * functions that zkl_session_call() calls, and at most 0.5 s for a stderr that accepts no data.
- * Inside a callback the function waits for none of these, and the session ends in the background. s
- * is invalid afterwards. Handles that were made from s stay valid until they are freed (zkl(3),
- * Ownership). */
+ * are deleted (without a connection, after the session timeout). Waits for callbacks that are
+ * running or queued, at most 5 s for the server and for functions that zkl_session_call() calls,
+ * and at most 0.5 s for a stderr that accepts no data. Inside a callback the function waits for
+ * none of these, and the session ends in the background. s is invalid afterwards. Handles that were
+ * made from s stay valid until they are freed (zkl(3), Ownership). */
 ZKL_API void zkl_session_close(zkl_session *s);
 
-/* After this call, *flag says whether a call of the calling thread waits: 1 while it does, and
- * while zkl_session_dispatch() calls callbacks, otherwise 0. zkl_session_close(), zkl_session_end()
- * and zkl_watch_free() leave it 0, even while they wait. It is for packages of other languages,
- * where any thread may free a handle, and no call may begin once that is done. While *flag is 1,
- * the call has begun: another thread may free what it was given, and close the session. When *flag
- * is 0, the call may yet need what it was given. Other threads read *flag atomically. flag must be
- * valid until the thread gives another one; NULL is none. */
+/* From this call on, *flag is 1 while a call of the calling thread waits, and while
+ * zkl_session_dispatch() calls callbacks, otherwise 0; it must be 0 before. zkl_session_close(),
+ * zkl_session_end() and zkl_watch_free() leave it 0, even while they wait. It is for packages of
+ * other languages, where any thread may free a handle, and no call may begin once that is done.
+ * While *flag is 1, the call has begun: another thread may free what it was given, and close the
+ * session. When *flag is 0, the call may yet need what it was given. Other threads read *flag
+ * atomically. flag must be valid until the thread gives another one; NULL is none. */
 ZKL_API void zkl_call_waits(int *flag);
 
 ZKL_END

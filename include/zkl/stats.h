@@ -35,8 +35,8 @@ typedef struct zkl_stats {
     uint64_t failed_closed;          /* ZKL_ECLOSED */
     uint64_t failed_unreachable;     /* ZKL_EUNREACHABLE, ZKL_EHOST */
     uint64_t failed_denied;          /* ZKL_EACCES, ZKL_EAUTH */
-    uint64_t failed_other;           /* another error */
-    zkl_histogram wait;              /* from the call to the grant */
+    uint64_t failed_other;           /* another error, or the work of a zkl_once was done */
+    zkl_histogram wait;              /* from its beginning to the grant */
     zkl_histogram hold;              /* from the grant to its end */
     uint64_t lost_deadline;          /* grants lost, because of ZKL_LOSS_DEADLINE */
     uint64_t lost_expired;           /* ZKL_LOSS_EXPIRED */
@@ -46,11 +46,11 @@ typedef struct zkl_stats {
     uint64_t lost_refused;           /* ZKL_LOSS_REFUSED */
 
     /* The connection. */
-    uint64_t sessions;       /* ZooKeeper sessions that were made */
-    uint64_t connections;    /* connections that were made */
+    uint64_t sessions;       /* ZooKeeper sessions that it has had */
+    uint64_t connections;    /* their connections */
     uint64_t disconnections; /* connections that were lost */
     uint64_t
-        attempts_failed;   /* attempts to connect that failed, as far as libzookeeper logs them */
+        attempts_failed;   /* attempts to connect that failed, as far as they are known */
     zkl_histogram renewal; /* from sending a renewal of the session to its answer */
 
     /* Requests. Bytes are those of paths, names and data, without the headers of the protocol. */
@@ -98,9 +98,9 @@ ZKL_API int64_t zkl_histogram_bound_ns(size_t bucket);
  *   ZKL_ECHILD. */
 ZKL_API int zkl_session_stats(zkl_session *s, zkl_stats *ret);
 
-/* Writes the numbers to buf in Prometheus' text format, as metrics whose names begin with zkl_.
- * Each has the given labels. At most size bytes are written, with a final 0 byte; buf may be NULL
- * if size is 0. Two such texts are not valid as one file, since each describes all metrics.
+/* Writes the numbers, but no -1, to buf in Prometheus' text format, as metrics whose names begin
+ * with zkl_. Each has the given labels. At most size bytes are written, with a final 0 byte; buf
+ * may be NULL if size is 0. Two such texts are no valid file, since each describes all metrics.
  *
  * Returns the length of the whole text without the 0 byte, which may be size or more: then the
  * text was cut. Returns ZKL_EINVAL if stats is NULL or its size too small, if a label is not
