@@ -102,9 +102,8 @@ ZKL_API void zkl_double_barrier_free(zkl_double_barrier *b);
  * The others wait until all of those have left. While the node of a member that crashed in an
  * earlier round stands, no member enters.
  *
- * If the time passes, the member leaves: its node is deleted before the function returns, or as
- * soon as the server answers again. The other members may have entered with this member just
- * before.
+ * If the time passes, the member leaves: its node is deleted before the function returns, or later.
+ * The other members may have entered with this member just before.
  *
  * If the answer to the create of the node was lost with a connection, the servers may do that
  * create late. So the node is deleted only when they cannot any more, as zkl_barrier_set() says. A
