@@ -53,7 +53,7 @@ ZKL_API int zkl_barrier_new(zkl_barrier **ret, zkl_session *s, const char *path,
 ZKL_API void zkl_barrier_free(zkl_barrier *b);
 
 /* Closes the barrier: creates its node, as a persistent one, unless it exists. After an error the
- * barrier may have been closed, or may be closed later, unless the first answer was a refusal.
+ * barrier may have been closed, or may be closed later, unless the first request was refused.
  *
  * If the answer was lost with a connection, the call repeats the request. The servers may still do
  * the first one, even if the repetition was refused. So the call returns, or fails, when they
@@ -66,7 +66,7 @@ ZKL_API void zkl_barrier_free(zkl_barrier *b);
 ZKL_API int zkl_barrier_set(zkl_barrier *b, int64_t timeout_ms);
 
 /* Opens the barrier: deletes its node, if it exists. After an error the barrier may have been
- * opened, or may be opened later, unless the first answer was a refusal.
+ * opened, or may be opened later, unless the first request was refused.
  *
  * Also returns
  *   ZKL_ENOTEMPTY: the node has children. */
@@ -99,22 +99,20 @@ ZKL_API void zkl_double_barrier_free(zkl_double_barrier *b);
 
 /* Waits until the handle's number of members is there, this member included, and enters with them.
  * If more members come, the first of them enter, in the order in which their nodes were created.
- * The others wait until all of those have left. The node of a member that crashed in an earlier
- * round lets no member enter.
+ * The others wait until all of those have left. While the node of a member that crashed in an
+ * earlier round stands, no member enters.
  *
- * If the time passes, the member leaves: its node is deleted before the function returns, or as
- * soon as the server answers again. The other members may have entered with this member just
- * before.
+ * If the time passes, the member leaves: its node is deleted before the function returns, or later.
+ * The other members may have entered with this member just before.
  *
  * If the answer to the create of the node was lost with a connection, the servers may do that
- * create late. So the node is deleted only when they cannot any more, as zkl_barrier_set() says:
- * 22 s after the answer to the repetition, or 1.1 session timeouts if that is longer. A leave waits
- * until then. If an enter has failed, the handle is busy until then, and other members may still
- * enter with this member.
+ * create late. So the node is deleted only when they cannot any more, as zkl_barrier_set() says. A
+ * leave waits until then. If an enter has failed, the handle is busy until then, and other members
+ * may still enter with this member.
  *
  * Also returns
- *   ZKL_ELOST: the session expired while the member waited, and its node is gone. Other members may
- *     have entered with this member before that;
+ *   ZKL_ELOST: the ZooKeeper session ended while the member waited, and its node is gone. Other
+ *     members may have entered with this member before that;
  *   ZKL_ELAYOUT: the round there was begun by a later version of this library, and this one does
  *     not know whom it lets in;
  *   ZKL_EBUSY: the member is inside, another call of this handle is in progress, or the node of a
@@ -129,8 +127,8 @@ ZKL_API int zkl_double_barrier_enter_async(zkl_double_barrier *b, int64_t timeou
  * node is deleted as zkl_double_barrier_enter() says.
  *
  * Also returns
- *   ZKL_ELOST: the session has expired since the member entered, and its node is gone. Other
- *     members may have concluded that this member had left;
+ *   ZKL_ELOST: the ZooKeeper session ended before the call, and its node is gone. Other members may
+ *     have concluded that this member had left;
  *   ZKL_EPERM: the member is not inside;
  *   ZKL_EBUSY: another call of this handle is in progress;
  *   ZKL_ELIMIT. */

@@ -29,7 +29,8 @@ ZKL_API int zkl_counter_new(zkl_counter **ret, zkl_session *s, const char *path,
  * go on. */
 ZKL_API void zkl_counter_free(zkl_counter *c);
 
-/* The functions below block for timeout_ms at most; 0 means one session timeout. Each returns 0; or
+/* The functions below that have a timeout_ms block for that long at most; 0 means one session
+ * timeout. Each returns 0; or
  *   ZKL_ELAYOUT: the node's data has neither the width's number of bytes nor none; no data is 0;
  *   ZKL_EINVAL: c or a required output is NULL, or fence is not allowed;
  *   ZKL_EACCES, ZKL_EPROTO, ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH, ZKL_EDEADLK,
@@ -84,8 +85,8 @@ typedef void (*zkl_counter_fn)(int64_t value, void *data);
  * number 0. Numbers that follow each other quickly may be left out, but the last one is told.
  * Without a connection there are no calls. While the node's data is no number of the width,
  * or the server refuses to read it, there are no calls, a line is logged, and the watch goes on.
- * The first number after data that were none is told, even if it was the last one told. Costs one
- * watch on the node's data and one on its children. Never waits. c may be freed before the watch.
+ * After data that were no number, a number may be told again. Costs one watch on the node's data
+ * and one on its children. Never waits. c may be freed before the watch.
  * End the watch with zkl_watch_free(); when the session is closed its calls end.
  *
  * A count-down latch is a counter that is set to the number of those to be waited for. Each of them

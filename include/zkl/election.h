@@ -1,4 +1,4 @@
-/* Leader election. Candidates queue below one path, and the first candidate leads. The right to
+/* Leader election. Candidates queue below one path, and only the first may lead. The right to
  * lead is a grant. A term is the time from the acquisition of that grant to its end. zkl(3) says
  * what all functions have in common. */
 #ifndef ZKL_ELECTION_H
@@ -14,7 +14,7 @@
 ZKL_BEGIN
 
 /* How the nodes of candidates are named. Candidates of LATCH and candidates of SELECTOR or KAZOO do
- * not wait for each other: the one that arrives second fails with ZKL_ELAYOUT. */
+ * not wait for each other: one of this library that arrives second fails with ZKL_ELAYOUT. */
 typedef enum zkl_layout {
     ZKL_LAYOUT_LATCH = 0,    /* "-latch-", like Curator's LeaderLatch */
     ZKL_LAYOUT_SELECTOR = 1, /* "-lock-", like Curator's LeaderSelector, and like a lock */
@@ -28,12 +28,12 @@ typedef struct zkl_election_options {
     size_t size; /* sizeof(zkl_election_options); see zkl/session.h */
     zkl_layout layout;
     zkl_parents parents; /* default: containers */
-    int once;            /* 1: stops after one term; 0 (default): campaigns again after each end of
-                            a term */
-    int priority;        /* 0 (default) to 999, for the option yield of others: the order of the
-                            queue does not depend on it. Above 0 it is part of the node's name */
+    int once;            /* 1: stops after one term; 0 (default): campaigns again until it is
+                            stopped */
+    int priority;        /* 0 (default) to 999, for the option yield: the order of the queue does
+                            not depend on it. Above 0 it is part of the node's name */
     int yield;           /* 1: gives way to a candidate of higher priority. A leader gets
-                            ZKL_ELECTION_ASKED while one waits, and a winner queues again, as the
+                            ZKL_ELECTION_ASKED when one waits, and a winner queues again, as the
                             last. Costs a watch on all candidates. 0 (default): no */
     int reserved;        /* 0 */
 } zkl_election_options;
@@ -45,8 +45,8 @@ typedef struct zkl_election_options {
 
 /* Creates a handle for the election at path and stores it in *ret. path is as for zkl_mutex_new().
  * candidate_id is the payload of the candidate's node: UTF-8, at most 1024 bytes, possibly empty.
- * If it is NULL, the handle is no candidate: only zkl_election_leader(), zkl_election_watch() and
- * zkl_election_get_status() work with it.
+ * If it is NULL, the handle is no candidate: only zkl_election_leader(), zkl_election_watch(),
+ * zkl_election_get_status() and zkl_election_free() work with it.
  *
  * Returns 0; or
  *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
@@ -68,7 +68,7 @@ ZKL_API void zkl_election_free(zkl_election *e);
  * another reference to the same grant.
  *
  * Returns 0 if this candidate leads; or
- *   ZKL_EBUSY: timeout_ms is 0 and another candidate is first; or this candidate does not lead, and
+ *   ZKL_EBUSY: timeout_ms is 0 and another node is first; or this candidate does not lead, and
  *     its handle is already campaigning, or was started by zkl_election_start();
  *   ZKL_ECANCELED: zkl_election_resign() was called during the call;
  *   ZKL_EDEADLK: called inside a callback, and this candidate does not lead;
@@ -81,7 +81,7 @@ ZKL_API int zkl_election_campaign(zkl_election *e, int64_t timeout_ms,
 
 /* Campaigns without blocking: calls fn(grant, err, data), which owns the grant. Unless ret is NULL,
  * the operation is stored in *ret. If this candidate leads already, fn gets another reference to
- * the same grant, and *ret is NULL, since there is nothing to cancel.
+ * the same grant, or ZKL_ECANCELED if the grant was released since, and *ret is NULL.
  *
  * Returns 0; or
  *   ZKL_EBUSY: this candidate does not lead, and its handle is already campaigning, or was started
@@ -89,7 +89,7 @@ ZKL_API int zkl_election_campaign(zkl_election *e, int64_t timeout_ms,
  *   ZKL_EINVAL: e or fn is NULL, or e is no candidate;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * err has one of the codes of zkl_election_campaign(), except ZKL_EDEADLK, ZKL_EINVAL and
- * ZKL_ECHILD. ZKL_EBUSY means that timeout_ms is 0 and another candidate is first.
+ * ZKL_ECHILD. ZKL_EBUSY means that timeout_ms is 0 and another node is first.
  * ZKL_ECANCELED comes after zkl_op_cancel() too. */
 ZKL_API int zkl_election_campaign_async(zkl_election *e, int64_t timeout_ms, zkl_acquired_fn fn,
                                         void *data, zkl_op **ret);
@@ -165,7 +165,7 @@ typedef enum zkl_candidacy {
     ZKL_CANDIDACY_NONE = 0,    /* not campaigning */
     ZKL_CANDIDACY_QUEUED = 1,  /* in the queue, or about to enter it */
     ZKL_CANDIDACY_LEADING = 2, /* leading: the grant is valid */
-    ZKL_CANDIDACY_PAUSED = 3   /* a campaign failed; the next one begins soon */
+    ZKL_CANDIDACY_PAUSED = 3   /* a campaign failed; the next one begins later */
 } zkl_candidacy;
 
 /* The status of a candidate. Fill with ZKL_ELECTION_STATUS_INIT. */
@@ -173,7 +173,7 @@ typedef struct zkl_election_status {
     size_t size; /* set by the caller to sizeof(zkl_election_status); after the call, how many bytes
                     were filled */
     zkl_candidacy candidacy;
-    int ahead;      /* QUEUED: how many candidates were ahead when the library last listed them; -1:
+    int ahead;      /* QUEUED: how many contenders were ahead when the library last listed them; -1:
                        not known yet, or not QUEUED */
     uint64_t token; /* LEADING: the fencing token; otherwise 0 */
     uint64_t terms; /* how many terms this handle has begun */
@@ -196,9 +196,10 @@ ZKL_API int zkl_election_get_status(zkl_election *e, zkl_election_status *ret);
 
 /* ---- who leads ---- */
 
-/* Asks the servers for the first candidate, which leads or is about to lead. Stores its id in buf,
- * of size bytes: complete, as valid UTF-8, with a final 0. Unless ret_token is NULL, stores its
- * token in *ret_token. buf may be NULL if size is 0. Blocks for one session timeout at most.
+/* Asks the servers for the first candidate, which mostly leads or is about to. Stores its id, or
+ * the "__REVOKE__" that has replaced it, in buf, of size bytes: complete, as valid UTF-8, with a
+ * final 0. Unless ret_token is NULL, stores its token in *ret_token. Blocks for one session timeout
+ * at most.
  *
  * Returns 0; or
  *   ZKL_ENOENT: nobody leads, or path does not exist;
@@ -211,13 +212,13 @@ ZKL_API int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_
 
 /* Publishes data, of size bytes, as the leader's data: at most 64 KiB, possibly empty. Watches of
  * the election report the data. A transaction as by zkl_grant_multi(), fenced by the term's grant,
- * writes it to path itself, below a line with the token. data may be NULL if size is 0. Blocks for
- * timeout_ms at most; 0 means one session timeout.
+ * writes it to path itself, below a line with the token. Blocks for timeout_ms at most; 0 means one
+ * session timeout.
  *
  * Returns 0 if the data was published; or
  *   ZKL_EPERM: this candidate does not lead;
  *   ZKL_ELOST: the term was lost;
- *   ZKL_ELIMIT: size is more than 65536, or the grant has made 2^31 - 1 transactions;
+ *   ZKL_ELIMIT: size is more than 65536, or the term's node was written 2^31 - 1 times;
  *   ZKL_EACCES: the server refused permission to write path or the candidate's node;
  *   ZKL_EUNKNOWN: the data may or may not have been published, as zkl_grant_multi() says;
  *   ZKL_EDEADLK: called inside a callback; call zkl_election_proclaim_async() there;
@@ -255,14 +256,13 @@ typedef void (*zkl_leader_fn)(const zkl_leader *leader, void *data);
 /* Watches who leads. Calls fn with the present leader (the first candidate), and at every change:
  * another token, no leader, or other proclaimed data. Only the latest state is told: a short term
  * may be left out. Unless ret is NULL, the watch is stored in *ret and must be freed with
- * zkl_watch_free(). The calls end with zkl_watch_free(), with the handle or with the session.
+ * zkl_watch_free(). The calls end with that, with the handle, or when the session is closed.
  *
  * Tokens rise, even across disconnections and sessions, and a term that was reported to be over is
  * not reported again. Both end when the servers' data goes back (see zkl(7)): then a lower token
  * counts, but where the session was not replaced for it, only after one session timeout or more.
- * Without a connection nothing is reported. Errors, such as a lack of permission, are logged, and
- * the library tries again, until the server refuses the session's credentials
- * (ZKL_SESSION_REFUSED).
+ * Without a connection nothing is reported. Errors are logged, and the library tries again, until
+ * the server refuses the session's credentials (ZKL_SESSION_REFUSED).
  *
  * Returns 0; or
  *   ZKL_EINVAL: e or fn is NULL;

@@ -27,7 +27,7 @@ typedef enum zkl_member_layout {
 
 /* What happens to a member. */
 typedef enum zkl_member_event {
-    ZKL_MEMBER_JOINED = 1,  /* its node exists, and others see it */
+    ZKL_MEMBER_JOINED = 1,  /* its node exists, and others can see it */
     ZKL_MEMBER_SUSPECT = 2, /* no proof arrives: it may be LOST soon. Only after a
                                zkl_member_grant() */
     ZKL_MEMBER_HELD = 3,    /* proved again after SUSPECT, or proved at last after a
@@ -35,12 +35,12 @@ typedef enum zkl_member_event {
     ZKL_MEMBER_LOST = 4,    /* others may think that it is gone. It joins again by itself, perhaps
                                with the same node and token. Without a zkl_member_grant() only
                                because its session has ended, or somebody has deleted its node */
-    ZKL_MEMBER_BUSY = 5,    /* another session has the id: joins when that node is gone. Told once
-                               for each such node */
-    ZKL_MEMBER_FAILED = 6,  /* the server refused to let it join or leave, with err; or the session
-                               has too many ephemeral nodes (ZKL_ELIMIT). It is tried again after
-                               1 s and then after twice as long each time, up to 30 s. Told once
-                               until it joins */
+    ZKL_MEMBER_BUSY = 5,    /* another's node has the id: joins when that is gone. Told once for
+                               each such node */
+    ZKL_MEMBER_FAILED = 6,  /* the server refused to let it join or leave, with err; or a limit
+                               of the session is exceeded (ZKL_ELIMIT). It is tried again after 1 s
+                               and then after twice as long each time, up to 30 s. Told once until
+                               it joins */
     ZKL_MEMBER_LEFT = 7     /* the last event. err gives the reason; NULL: it was asked to leave */
 } zkl_member_event;
 
@@ -117,16 +117,18 @@ ZKL_API void zkl_member_free(zkl_member *m);
 /* Waits until the member has joined.
  *
  * Also returns
- *   ZKL_EBUSY: the time passed, and another session has the id. The text of the error names it, as
- * far as a long path leaves room; ZKL_MEMBER_BUSY gives all that its node holds; ZKL_EPERM: the
- * member has left; ZKL_EPATH, ZKL_ELIMIT. */
+ *   ZKL_EBUSY: the time passed, and another's node has the id. The text of the error describes the
+ *     node, as far as a long path leaves room; ZKL_MEMBER_BUSY gives all;
+ *   ZKL_EPERM: the member has left;
+ *   ZKL_EPATH, ZKL_ELIMIT. */
 ZKL_API int zkl_member_wait(zkl_member *m, int64_t timeout_ms);
 ZKL_API int zkl_member_wait_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn, void *fn_data);
 
 /* Gives the member other data, and waits until its node has them, or newer ones. data is copied, as
- * by zkl_member_join(). If the wait fails, they are still written as soon as that is possible; but
+ * by zkl_member_join(). If the time passes, they are still written as soon as that is possible; but
  * data that the server refused are written only when the member joins again. Data of an earlier
- * update never come back. What somebody else writes into the node stays until the next update.
+ * update never come back. What somebody else writes into the node stays until the next update or
+ * join.
  *
  * Also returns
  *   ZKL_EINVAL: data are invalid, or the member is of a party;
@@ -136,12 +138,12 @@ ZKL_API int zkl_member_update_async(zkl_member *m, const void *data, size_t size
                                     int64_t timeout_ms, zkl_done_fn fn, void *fn_data);
 
 /* Leaves, and waits until the node is deleted. If the time passes, the deletion goes on in the
- * background. A member that has left never joins again; to leave again is no error.
+ * background. A member that has left never joins again; it may leave again.
  *
  * If the answer to a request of the member was lost with a connection, the servers may still do
  * that request, and it must not meet the node of the next member with this id. So the session ends
- * if nobody else needs it. Otherwise the node stays for 22 s, or for 1.1 session timeouts if that
- * is longer, with the default drift_permille. */
+ * if nobody else needs it. Otherwise the node may stay for 22 s, or for 1.1 session timeouts if
+ * that is longer, with the default drift_permille. */
 ZKL_API int zkl_member_leave(zkl_member *m, int64_t timeout_ms);
 ZKL_API int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn,
                                    void *fn_data);
@@ -153,10 +155,10 @@ ZKL_API int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_f
  * grant, and it is never wanted or asked to give way. The caller owns it: zkl_grant_release() frees
  * it, and the member stays. Never waits.
  *
- * A deadline costs the servers some writes a second (see zkl(7)). The member has one from the first
- * call on that finds it in the group, until it has left. If the session is not proved at that
- * moment, the call returns ZKL_EUNREACHABLE, and ZKL_MEMBER_HELD is told when there is a grant, as
- * a rule after two round trips.
+ * A deadline costs the servers writes (see zkl(7)). The member has one from the first call on that
+ * finds it in the group, until it has left. If the session is not proved at that moment, the call
+ * returns ZKL_EUNREACHABLE, and ZKL_MEMBER_HELD is told when there is a grant, as a rule after two
+ * round trips.
  *
  * Returns 0; or
  *   ZKL_ELOST: it is not a member now, or others may think so;
@@ -230,7 +232,7 @@ typedef void (*zkl_members_fn)(zkl_members_event event, const zkl_member_info *m
  * member for whose watch there was no room is seen only with the next list.
  *
  * Unless ret is NULL, the watch is stored in *ret and must be freed with zkl_watch_free(). The
- * calls end with zkl_watch_free() or with the session.
+ * calls end with that, or when the session is closed.
  *
  * Returns 0; or
  *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
@@ -259,15 +261,15 @@ typedef struct zkl_shards_share {
 ZKL_API int zkl_shards_share_of(const zkl_member_info *member, zkl_shards_share *ret);
 
 /* Shares out shards, which are numbers of work from 0: stores in owners[k] the member that should
- * do the work of shard k, for each k below count, and NULL if no member takes that shard. All who
- * see the same ids and data find the same owners, whatever library version they run. The members
- * are valid as long as ms.
+ * do the work of shard k, for each k below count, and NULL if no member takes that shard. The same
+ * count, ids and data give the same owners, whatever the version of the library. The members are
+ * valid as long as ms.
  *
  * A member gets shards by its weight: at most 1.25 times its share, rounded up, or one shard if its
- * share is less; and at least half its share, rounded down, and one shard if its share is one or
- * more. If one of n members joins or leaves, about 1/n of the shards change owners, few or none of
- * these between members that stay. A member has the same shards as long as the group is the same,
- * so use the host's name for an id rather than a process id.
+ * share is at most one; and at least half its share, rounded down, and one shard if its share is
+ * one or more. If one of n equal members joins or leaves, about 1/n of the shards change owners,
+ * few or none of these between members that stay. A member has the same shards as long as the group
+ * is the same, so use the host's name for an id, not a process id.
  *
  * Members may say different counts, as while a new count is rolled out: shards that the same
  * members take are shared out among them. If no member says anything, all take the shards below

@@ -15,15 +15,15 @@ typedef struct zkl_once_options {
     size_t size;       /* sizeof(zkl_once_options); see zkl/session.h */
     const char *name;  /* who runs it, as shown by zkl ls and recorded: UTF-8, at most 1024 bytes;
                           NULL: host and process id */
-    int64_t period_ms; /* 0 (the default): it is run once for all. Otherwise once in each period of
-                          that length: 10 to 31622400000 ms (366 days) */
+    int64_t period_ms; /* 0 (the default): it is run once, or by calendar. Otherwise once in each
+                          period of that length: 10 to 31622400000 ms (366 days) */
     int64_t slack_ms;  /* with period_ms: how long before the due instant it may begin, in ms: less
                           than half the period. 0 (the default): a tenth of the period, 300000 at
                           most. With calendar: how long before an instant a caller waits for it, up
                           to 3600000; 0 (the default): 30000. It is never more than half the time
                           between that instant and the one before */
     const char *calendar; /* it is run once for each instant of that, as "30 2 * * *": five fields
-                             as in crontab(5), numbers alone. The month must be *, and so must one
+                             as in crontab(5), without names. The month must be *, and so must one
                              of the two for days. NULL (the default): none; not with period_ms */
     const char *zone;     /* with calendar: whose local times these are, "UTC" or a name of
                              tzdata's with an area, as "Europe/Berlin"; NULL (the default): UTC */
@@ -42,7 +42,7 @@ typedef struct zkl_once_options {
  * the servers' leaders. Later versions may append members. */
 typedef struct zkl_once_run {
     int64_t begun_ms;     /* when it began */
-    int64_t due_ms;       /* when the next one is due; 0: never, until zkl_once_reset() */
+    int64_t due_ms;       /* when the next one is due; 0: it was run once for all */
     uint64_t token;       /* the fencing token of the grant under which it was run */
     const char *name;     /* who ran it: as valid UTF-8 without control characters */
     const void *result;   /* never NULL, even if size is 0 */
@@ -57,21 +57,21 @@ ZKL_API void zkl_once_run_free(zkl_once_run *run);
 
 /* Creates a handle for the work at path and stores it in *ret. path is as for zkl_mutex_new(): the
  * callers are contenders of a mutex there, and the record is the node path/record. All callers at
- * one path should use the same period and slack; where their calendars or zones differ, calls fail
- * with ZKL_ELAYOUT. Any number of threads may use one handle.
+ * one path should use the same period and slack; where their calendars or zones differ, calls may
+ * fail with ZKL_ELAYOUT. Any number of threads may use one handle.
  *
  * Returns 0; or
  *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_once_new(zkl_once **ret, zkl_session *s, const char *path,
                          const zkl_once_options *options);
 
-/* Frees the handle. Calls whose work has not begun fail with ZKL_ECLOSED, and work that is under
+/* Frees the handle. Calls that wait to do the work fail with ZKL_ECLOSED, and work that is under
  * way goes on. Grants that zkl_once_begin() gave stay valid, but their runs can no longer be
  * recorded. */
 ZKL_API void zkl_once_free(zkl_once *o);
 
-/* Does the work, on the thread that called zkl_once_call(). grant is lent, and protects what the
- * work changes: zkl_grant_state(), zkl_grant_token() and zkl_grant_multi() without
+/* Does the work, on the thread that called zkl_once_call(). grant is lent, to protect what the
+ * work changes by zkl_grant_state(), zkl_grant_token() and zkl_grant_multi() without
  * ZKL_MULTI_RELEASE. To record a result, the function stores its bytes and their number in *ret and
  * *ret_size, which are NULL and 0 before; the bytes must be valid until zkl_once_call() returns.
  *
@@ -80,7 +80,7 @@ ZKL_API void zkl_once_free(zkl_once *o);
  * or that a C++ exception leaves, has failed, too, and the lock is released.
  *
  * The work may be begun twice: if its process dies or loses its session before the record is
- * written, the next caller begins it again. */
+ * written, another caller may begin it again. */
 typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret, size_t *ret_size);
 
 /* Runs fn if the work is due and no other caller does it; if another caller does, waits until that
@@ -105,9 +105,9 @@ typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret,
  *
  * timeout_ms limits the wait for others and for an instant; fn has no limit, and the record one
  * session timeout. With 0 the function does not wait for other callers, but for an instant that is
- * at most slack_ms away. Unless ret is NULL, the run that was recorded last, by this caller or
- * another one, is stored in *ret; free it with zkl_once_run_free(). The token tells whether it is
- * the caller's own. NULL: it was reset since.
+ * at most slack_ms away. Unless ret is NULL, the run that was recorded last is stored in *ret; free
+ * it with zkl_once_run_free(). The token tells whether it is the caller's own. NULL: it was reset
+ * since.
  *
  * Returns 0 if the work is done for now; or
  *   ZKL_ELAYOUT: path/record is no record, or is one of another calendar or zone, or this host's
@@ -118,7 +118,7 @@ typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret,
  *   ZKL_EVERSION: fn has returned 0, but the record was reset while fn ran: nothing is recorded;
  *   ZKL_EUNKNOWN: fn has returned 0, and the record may or may not have been written;
  *   ZKL_ELIMIT: the result is too large, and nothing is recorded; or as zkl(3) says;
- *   ZKL_EINVAL: o or fn is NULL;
+ *   ZKL_EINVAL: o, fn, or a result that has bytes, is NULL;
  *   another number that fn has returned;
  *   the other codes of zkl_multilock_lock(). */
 ZKL_API int zkl_once_call(zkl_once *o, int64_t timeout_ms, zkl_once_fn fn, void *data,
@@ -147,8 +147,8 @@ ZKL_API int zkl_once_begin_async(zkl_once *o, int64_t timeout_ms, zkl_acquired_f
 
 /* Records that the work is done, with size bytes of result, in one transaction with the release of
  * the lock. The grant is RELEASED as soon as the transaction has begun, as by ZKL_MULTI_RELEASE,
- * and the caller still calls zkl_grant_release(). result may be NULL if size is 0. Blocks for
- * timeout_ms at most; 0 means one session timeout.
+ * and the caller still calls zkl_grant_release(). Blocks for timeout_ms at most; 0 means one
+ * session timeout.
  *
  * Returns 0; or
  *   ZKL_EPERM: the grant was released, or is none of o's;
@@ -164,8 +164,8 @@ ZKL_API int zkl_once_end(zkl_once *o, const zkl_grant *grant, const void *result
                          int64_t timeout_ms);
 
 /* Reads the run that was recorded last and stores it in *ret, unless ret is NULL; free it with
- * zkl_once_run_free(). With a period or a calendar the next run may be due since: due_ms says so.
- * The server first catches up with its leader. Blocks for timeout_ms at most; 0 means one session
+ * zkl_once_run_free(). NULL: it was reset since. The next run may be due since: due_ms says so. The
+ * server first catches up with its leader. Blocks for timeout_ms at most; 0 means one session
  * timeout.
  *
  * Returns 0; or
@@ -181,7 +181,7 @@ ZKL_API int zkl_once_done(zkl_once *o, int64_t timeout_ms, zkl_once_run **ret);
  * written it since. Then the call waits as zkl_barrier_set() does, and timeout_ms limits it as
  * there.
  *
- * Returns 0 if there is no record now; or
+ * Returns 0 if there was no record, or it is deleted; or
  *   ZKL_ENOTEMPTY: path/record has children;
  *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed; the record may have been deleted,
  *     or may be deleted later;

@@ -60,8 +60,8 @@ typedef struct zkl_queue_options {
                          are known by name only: owner is "", and token, session_id and
                          ctime_ms are 0 */
     const zkl_queue *previous; /* an earlier snapshot of the path, or NULL. A waiting contender that
-                                  was read for that snapshot is not read again, so a later change
-                                  of its data may not be seen. Used during the call only */
+                                  was read for that snapshot may be copied, so a later change of
+                                  its data may not be seen. Used during the call only */
 } zkl_queue_options;
 
 #define ZKL_QUEUE_OPTIONS_INIT                                                                     \
@@ -71,7 +71,7 @@ typedef struct zkl_queue_options {
 
 /* Reads the contenders below path, in queue order, and stores the snapshot in *ret. Blocks for
  * timeout_ms at most; 0 means one session timeout. A contender that leaves while the queue is being
- * read is left out.
+ * read may be left out.
  *
  * Returns 0; or
  *   ZKL_ENOENT: path does not exist;
@@ -113,14 +113,14 @@ ZKL_API void zkl_queue_free(zkl_queue *q);
 ZKL_API int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, const char *node,
                              int64_t timeout_ms);
 
-/* Removes a contender's node by force. Use it for a contender that is known to be dead or that
- * cannot be asked. The removed contender may still believe that it holds the lock until its next
- * event or its deadline; until then only the token protects.
+/* Removes a contender's node by force. Use it for a contender that is known to be dead or cannot be
+ * asked. The removed contender may still believe that it holds the lock until its next event or its
+ * deadline; until then only the token protects.
  *
  * node and token are those of the contender in a snapshot of path, so the function removes only a
- * contender that the caller has seen. It reads the node once more before it deletes it. (The names
- * of zk-ruby's nodes have no id. If the directory is deleted and created anew between that read and
- * the delete, the function may delete another node that got the same number there.) Blocks for
+ * contender that the caller has seen. It reads the node once more before it deletes it. (Some
+ * names, as those of zk-ruby, have no id. If the directory is deleted and created anew between that
+ * read and the delete, the function may delete another node that got the same number.) Blocks for
  * timeout_ms at most; 0 means one session timeout.
  *
  * Returns 0 if the node is gone; or
@@ -138,17 +138,17 @@ ZKL_API int zkl_queue_break(zkl_session *s, const char *path, const char *node, 
 typedef void (*zkl_queue_fn)(void *data);
 
 /* Watches the queue at path and stores the watch in *ret. The library calls fn(data)
- *   when it has seen path for the first time;
+ *   when it has looked at path for the first time;
  *   whenever a contender may have arrived or left, or path has been created or deleted;
  *   after each new connection or session;
  *   when it can no longer read path; zkl_queue_read() then returns the reason;
  *   when the session watches too many paths (512 KiB in all).
  *
- * A read in the same session that begins in or after a call of fn sees every change up to it. A
- * later call reports later changes. Several changes are reported together: for changes there are at
- * most ten calls a second, and for a queue of n contenders at most one in 100 + n / 10 ms. Changes
- * of payloads are not reported. The session needs read permission for path. path need not exist.
- * Never waits. End the watch with zkl_watch_free(); when the session is closed its calls end.
+ * A read in the same session that begins in or after a call of fn sees every change that it
+ * reports. A later call reports later changes. Several changes share a call: there are at most ten
+ * such calls a second, and for a queue of n contenders at most one in 100 + n / 10 ms. Changes of
+ * data are not reported. The session needs read permission for path. path need not exist. Never
+ * waits. End the watch with zkl_watch_free(); when the session is closed its calls end.
  *
  * Returns 0; or
  *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */

@@ -22,8 +22,8 @@ typedef enum zkl_shards_event {
                                shard until it calls zkl_grant_release(). Check the grant before each
                                action: the event may come so late that it is over */
     ZKL_SHARDS_ASKED = 2,   /* the shard is to be given up: finish what is under way, begin nothing
-                               new, and release the grant. Another member waits for the shard, or
-                               zkl_queue_revoke() has asked for it, or zkl_shards_free() was
+                               new, and release the grant. Another contender waits for the shard,
+                               or zkl_queue_revoke() has asked for it, or zkl_shards_free() was
                                called. Told at most once for each grant. LOST may follow */
     ZKL_SHARDS_LOST = 3,    /* the grant was lost: stop at once, and release the grant. Until then
                                this program does not get the shard again. When this call has
@@ -31,9 +31,9 @@ typedef enum zkl_shards_event {
                                grant that was released before */
     ZKL_SHARDS_FAILED = 4,  /* news->err is in the way: of the program as a member, or of the lock
                                of one shard. The library tries again after a pause of 1 s, which
-                               doubles up to 30 s. ZKL_EBUSY: another session has the id; the
-                               program joins when that session's node is gone. The same error is
-                               told once until it has passed */
+                               doubles up to 30 s. ZKL_EBUSY: another's node has the id; the
+                               program joins when that is gone. The same error is told once, or
+                               once for each shard, until it has passed */
     ZKL_SHARDS_STOPPED = 5  /* the last event: fn_data may go. news->err is the reason:
                                ZKL_ECLOSED, the session was closed; ZKL_EAUTH, the server refused
                                its credentials; NULL: zkl_shards_free() was called, and all grants
@@ -49,8 +49,8 @@ typedef struct zkl_shards_news {
 } zkl_shards_news;
 
 /* Called on a library thread, in the order of events. While a call has not returned, no other event
- * is told, and a shard that others wait for stays with this program. So hand the work to threads of
- * the program. zkl_grant_remaining_ms() tells the deadline on any thread. */
+ * is told, and a shard that others wait for may stay with this program. So hand the work to threads
+ * of the program. zkl_grant_remaining_ms() tells the deadline on any thread. */
 typedef void (*zkl_shards_fn)(zkl_shards *shards, zkl_shards_event event,
                               const zkl_shards_news *news, void *data);
 
@@ -73,8 +73,7 @@ typedef struct zkl_shards_options {
  * stores the handle in *ret. Calls fn for each event, even before the function has returned. count
  * is 1 to ZKL_SHARDS_MAX; members may say different counts, as zkl_shards_plan() says. path is as
  * for zkl_mutex_new(), and id as for zkl_member_join(): use the host's name, so that a program that
- * is started again has the same shards, and with several programs on a host a number of each. Never
- * waits.
+ * is started again has the same shards; if a host has several programs, add a number. Never waits.
  *
  *     static void on_shard(zkl_shards *all, zkl_shards_event event, const zkl_shards_news *news,
  *                          void *data)
@@ -85,8 +84,8 @@ typedef struct zkl_shards_options {
  *             end_work(news->shard);
  *     }
  *
- * end_work() lets a thread of the program finish what it does for the shard, and call
- * zkl_grant_release() once, even if it is called for ASKED and then for LOST.
+ * end_work() lets a thread end what it does for the shard, and call zkl_grant_release() once, even
+ * if it is called for ASKED and then for LOST.
  *
  * The library asks for a shard when the plan has given it to this member for half a second. It
  * keeps a shard until somebody waits for its lock while the plan gives the shard to another member,
@@ -110,7 +109,7 @@ ZKL_API int zkl_shards_start(zkl_shards **ret, zkl_session *s, const char *path,
 /* Leaves the group, gives up the shards, and frees the handle. No further lock is acquired, and
  * ZKL_SHARDS_ASKED is told of each shard that the program has, unless it was told before. Events
  * come up to ZKL_SHARDS_STOPPED: their handle must not be used any more, and fn_data must be valid
- * until then. Grants that were not released stay valid until they are. To end a program without a
+ * until then. Grants do not end with the handle, and must be released. To end a program without a
  * drain, call zkl_session_close() instead, and free the handle after that. */
 ZKL_API void zkl_shards_free(zkl_shards *shards);
 
