@@ -26,33 +26,32 @@ typedef struct zkl_change {
     size_t size;      /* of data, in bytes */
 } zkl_change;
 
-/* A flag: the transaction also releases the lock. The grant is RELEASED as soon as the
- * transaction has begun, whatever the result. The node is deleted with the changes, or right
- * after the server refused them. After ZKL_EINVAL, ZKL_ELIMIT, ZKL_EPERM, ZKL_ECHILD and
- * ZKL_EDEADLK the transaction has not begun, and nothing has changed. The caller must still call
- * zkl_mutex_unlock(), which then returns 0, or zkl_grant_release(). */
+/* A flag: the transaction releases the lock, too. The grant is RELEASED as soon as the transaction
+ * has begun, whatever the result. The nodes go with the changes, or else when the transaction has
+ * ended. After ZKL_EINVAL, ZKL_ELIMIT, ZKL_EPERM, ZKL_ECHILD and ZKL_EDEADLK the transaction has
+ * not begun, and nothing has changed. The caller must still unlock each level, which then returns
+ * 0, or call zkl_grant_release(). */
 #define ZKL_MULTI_RELEASE 1u
 
 /* Applies all of changes or none of them, in one transaction. count is the number of changes. If
  * count is 0, changes is not used. flags is 0 or ZKL_MULTI_RELEASE. Blocks for timeout_ms at most;
- * 0 means one session timeout.
+ * 0 means one session timeout at most.
  *
- * The servers refuse the transaction unless g's node exists (for a lock at several paths, all
- * nodes). So no pause, network delay or clock lets a change of a lost grant through. The
- * transaction is applied at most once: if the connection breaks before the answer, the library
- * finds out what happened.
+ * The servers refuse the transaction unless g's node exists (if it has several, all of them). So no
+ * pause, network delay or clock lets a change through once a node is gone. The transaction is
+ * applied at most once: if the connection breaks before the answer, the library tries to find out
+ * what happened.
  *
  * Returns 0 if all changes were applied; or
- *   ZKL_ELOST: the grant was lost;
+ *   ZKL_ELOST: the grant was lost, or was released before the transaction was sent;
  *   ZKL_EPERM: the grant had been released;
  *   ZKL_ENOENT, ZKL_EEXIST, ZKL_EVERSION, ZKL_ENOTEMPTY, ZKL_EACCES, ZKL_EPATH, ZKL_EPROTO: the
- *     server refused a change, or to write g's node; zkl_last_error() gives the path;
+ *     server refused a change, or to read or write g's node; zkl_last_error() gives the path;
  *   ZKL_EUNKNOWN: the transaction may have been applied, or may be applied later: the time passed
  *     or the session ended before an answer came, or the connection broke and g's node does not
  *     show what happened;
- *   ZKL_ETIMEDOUT: the time passed before the transaction was sent, while there was a connection;
- *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed before the transaction was sent, without a
- *     connection;
+ *   ZKL_ETIMEDOUT: the time passed before the transaction was sent;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: the same, without a connection then;
  *   ZKL_ELIMIT: data and paths of the changes have more than 1,000,000 bytes, with some 64 for each
  *     change, and more where the option acl is long or the grant has several nodes; or g's node was
  *     written 2^31 - 1 times;
@@ -62,9 +61,9 @@ typedef struct zkl_change {
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * After every result except 0 and ZKL_EUNKNOWN, no change was applied and none will be.
  *
- * Each transaction writes g's node; if there are several nodes, the first one. Below the payload it
- * writes a line with its number ("zkl tx 7"), by which the library sees whether a transaction
- * without an answer was applied. No other program may write such a line there.
+ * Each transaction writes g's node, or the first of several. Below the payload it writes a line
+ * with its number ("zkl tx 7"), by which the library sees whether a transaction without an answer
+ * was applied. No other program may write such a line there.
  *
  * While the servers work on a transaction, the session's renewals wait. A large one therefore takes
  * from the time that is left of the deadline: 5,000 changes of 100 bytes took 0.2 to 0.4 s, and up
@@ -75,8 +74,8 @@ typedef struct zkl_change {
 ZKL_API int zkl_grant_multi(const zkl_grant *g, const zkl_change *changes, size_t count,
                             unsigned flags, int64_t timeout_ms);
 
-/* The completion of a transaction, called on a library thread. err is NULL if the transaction was
- * applied; otherwise err is valid during the call. */
+/* The completion of a transaction: a callback (zkl(3), Threads and callbacks). err is NULL if the
+ * transaction was applied; otherwise err is valid during the call. */
 typedef void (*zkl_multi_fn)(const zkl_error *err, void *data);
 
 /* Applies a transaction like zkl_grant_multi(), without blocking. changes and what it points to are

@@ -32,25 +32,23 @@ ZKL_API int zkl_multilock_new(zkl_multilock **ret, zkl_session *s, const char *c
 ZKL_API void zkl_multilock_free(zkl_multilock *l);
 
 /* Acquires all paths or none, and stores the grant in *ret. The caller owns the grant and ends it
- * with zkl_grant_release(), from any thread. The grant belongs to no thread: a second call waits
- * for the first call's grant, even in the same thread. timeout_ms is one limit for all paths
- * together.
+ * with zkl_grant_release(), from any thread. The grant belongs to no thread: a second call is
+ * another contender, even in the same thread. timeout_ms is one limit for all paths together.
  *
  * The grant is LOST as soon as the node at one path is lost. zkl_grant_part() stores the token and
  * the node of each path. zkl_grant_token(), zkl_grant_fence() and zkl_grant_node() give those of
  * the first element of paths. So zkl_grant_fence() serves a resource of the first path alone.
  *
- * The paths are acquired in the order of their bytes. Programs that lock mutexes at these paths one
- * by one must keep that order. zkl(7), SEVERAL PATHS, says what else holds for tokens, deadlocks
- * and tries.
+ * The call waits for one path after the other, in the order of their bytes. Programs that lock
+ * mutexes at these paths one by one must keep that order. zkl(7), SEVERAL PATHS, says what else
+ * holds for tokens, deadlocks and tries.
  *
  * Returns 0; or
  *   ZKL_EBUSY: timeout_ms is 0 and another contender is first at a path. Where another handle
  *     retains a lock, the call waits for it as zkl_mutex_lock() does;
- *   ZKL_ETIMEDOUT: the paths were not acquired within timeout_ms; the error names a path at which
- *     the call waited;
+ *   ZKL_ETIMEDOUT: the paths were not acquired within timeout_ms; the error names one that was not;
  *   ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH, ZKL_EACCES, ZKL_ELAYOUT, ZKL_EPATH, ZKL_EOVERFLOW,
- *     ZKL_ELIMIT, ZKL_EPROTO: as for zkl_mutex_lock(), at the path that the error names;
+ *     ZKL_ELIMIT, ZKL_EPROTO: as for zkl_mutex_lock(), at the path, if any, that the error names;
  *   ZKL_EDEADLK, ZKL_ECLOSED, ZKL_EINVAL, ZKL_ECHILD.
  * A call that fails deletes its nodes in the background. */
 ZKL_API int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms,

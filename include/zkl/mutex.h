@@ -9,13 +9,13 @@ ZKL_BEGIN
 
 /* How the lock's directory and its missing parents are created. */
 typedef enum zkl_parents {
-    ZKL_PARENTS_CONTAINER = 0, /* containers: the server removes them when they have been empty for
-                                  a while */
+    ZKL_PARENTS_CONTAINER = 0, /* containers: servers that know them remove them when they have been
+                                  empty for a while */
     ZKL_PARENTS_PERSISTENT = 1 /* persistent nodes, for other clients that need them (kazoo) */
 } zkl_parents;
 
 /* Which other libraries lock the same path. zkl-interop(7) says which locks exclude each other.
- * A mutex always waits for a contender that is named like a lock of Curator or kazoo. */
+ * Either waits for earlier contenders that are named like locks of Curator or kazoo. */
 typedef enum zkl_peer {
     ZKL_PEER_CURATOR = 0, /* "_c_<uuid>-lock-": seen by Curator, go-zk, Apache's C and Java recipes,
                              zk-ruby, and kazoo with the two lines of zkl-interop(7). The mutex
@@ -36,15 +36,15 @@ typedef struct zkl_mutex_options {
     zkl_parents parents; /* default: containers */
     zkl_key_fn key;      /* NULL: the calling thread is the owner. With a function (for coroutines),
                             the end of a thread releases nothing */
-    void *key_data;      /* argument of key; must be valid as long as the mutex */
+    void *key_data;      /* argument of key; must be valid as long as the handle */
     zkl_peer peer;       /* default: CURATOR */
     int64_t retain_ms;   /* how long the handle keeps the lock, at most, while no caller of the
                             handle uses it and no other contender waits: 0 to 86400000 ms. 0 (the
                             default): not at all. Up to 16 callers of this handle that already wait
-                            when another contender is noticed still go first, if they begin within
-                            50 ms. A session retains up to 1000 unused locks; of more, the least
-                            recently used ones are released. zkl(7), "Retained grants", says when
-                            this is worth while */
+                            when another contender is noticed may still go first, if they begin
+                            within 50 ms. A session retains up to 1000 unused locks; of more, the
+                            least recently used ones are released. zkl(7), RETAINED GRANTS, says
+                            when this is worth while */
     int fence64;         /* with retain_ms. 1: no owner gets a token that another owner had, for
                             resources that compare tokens but not turns. 0: owners may get turns of
                             one token */
@@ -62,10 +62,9 @@ typedef struct zkl_mutex_options {
  * ones and those from U+FFF0 on. It is not "/", and with its chroot neither /zookeeper nor below
  * that. options may be NULL. Sends nothing to the server. Free the handle with zkl_mutex_free().
  *
- * Two handles on one path are independent: if one thread locks both, the second call waits for the
- * first lock.
+ * Two handles on one path exclude each other, even in one thread.
  *
- * When path has 512 children or more, the holder writes a hint for the next holder into path's
+ * When path has 512 children or more, the holder may write a hint for the next holder into path's
  * data, unless another program wrote there.
  *
  * Returns 0; or
@@ -79,10 +78,10 @@ ZKL_API int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
  * stay valid. Never waits for the server. */
 ZKL_API void zkl_mutex_free(zkl_mutex *m);
 
-/* Acquires the lock. Contenders are served in the order in which they reached the server. The
+/* Acquires the lock. Contenders are served in the order in which the server made their nodes. The
  * callers of one handle are served in the order of their calls. The first of them contends, and the
  * others wait for it without nodes, so another contender may come between two of them. With
- * retain_ms the callers of the handle share one node.
+ * retain_ms callers of the handle may share one node.
  *
  * If the owner already holds the lock, the function goes one level deeper at once, even while the
  * state is SUSPECT. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's
@@ -90,13 +89,12 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  * stopped.
  *
  * Returns 0; or
- *   ZKL_EBUSY: timeout_ms is 0, and another contender, or another caller of m, is first; or an
- *     earlier call of m has failed, and it is not known yet whether its node was made. If only
- *     one contender is ahead and its handle retains the lock, the call first waits up to 50 ms for
- *     that handle to yield;
+ *   ZKL_EBUSY: timeout_ms is 0, and another contender or another caller of m is first, or it is not
+ *     known yet whether a failed call of m has made a node. If only one contender is ahead and its
+ *     handle retains the lock, the call first waits up to 50 ms for that handle to yield;
  *   ZKL_ETIMEDOUT: the lock was not acquired within timeout_ms;
- *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
- *     without an answer, or a proof of the session);
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: when the time had passed, there was no connection (or, with
+ *     timeout_ms 0, no answer, or no proof of the session);
  *   ZKL_ELOST: this owner still has to unlock a grant that was lost or that ZKL_MULTI_RELEASE
  *     released;
  *   ZKL_EDEADLK: called inside a callback by an owner that does not hold the lock; or another call
@@ -109,8 +107,8 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *   ZKL_EAUTH, ZKL_EACCES, ZKL_EPATH, ZKL_EPROTO, ZKL_ECLOSED, ZKL_EINVAL, ZKL_ECHILD.
  * A call that fails deletes its node in the background.
  *
- * If a thread ends while it holds the lock, the lock is released, with a warning (zkl(3),
- * Threads and callbacks). */
+ * Without the option key, a lock whose thread ends is released, with a warning (zkl(3), Threads and
+ * callbacks). */
 ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, const zkl_grant **ret) ZKL_MUST_CHECK;
 
 /* Returns how many levels the caller still has to unlock. 0 means that the caller does not hold the

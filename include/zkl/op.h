@@ -7,17 +7,17 @@
 
 ZKL_BEGIN
 
-/* The completion of an acquisition, called exactly once, on a library thread. On success err is
- * NULL, and the callee owns grant and ends it with zkl_grant_release(). On failure grant is NULL,
- * and err gives the reason; err is valid during the call.
+/* The completion of an acquisition: a callback (zkl(3), Threads and callbacks), called exactly
+ * once. On success err is NULL, and the callee owns grant and ends it with zkl_grant_release(). On
+ * failure grant is NULL, and err gives the reason and is valid during the call.
  *
- * The call comes even if the operation or the lock is freed, or the session closed, before it.
- * data must be valid until then. An acquisition that was not decided before fails with
- * ZKL_ECLOSED. One that was decided gives its grant, which is LOST if the session was closed. */
+ * The call comes even if the operation or the lock is freed, or the session closed, before it. data
+ * must be valid until then. An acquisition that was not decided when the lock or session ended
+ * fails with ZKL_ECLOSED. One that was won gives its grant, LOST if the session was closed. */
 typedef void (*zkl_acquired_fn)(zkl_grant *grant, const zkl_error *err, void *data);
 
-/* The completion of an operation that gives no grant, called exactly once, on a library thread.
- * On success err is NULL. On failure err gives the reason and is valid during the call. */
+/* The completion of an operation that gives no grant, called exactly once, as a callback. On
+ * success err is NULL. On failure err gives the reason and is valid during the call. */
 typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
 
 /* Waits until an acquisition is decided that was begun without a function (fn NULL), and stores its
@@ -40,10 +40,10 @@ typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
  *   the codes of zkl_multilock_lock(), or of what blocks like the function that began it. */
 ZKL_API int zkl_op_wait(zkl_op *op, zkl_grant **ret) ZKL_MUST_CHECK;
 
-/* Cancels an acquisition. If the completion has not begun, it is called with ZKL_ECANCELED, and
- * a grant that was already acquired is released. If it has begun, nothing happens. Without a
- * function, zkl_op_wait() takes the place of the completion: it fails with ZKL_ECANCELED unless
- * it has given the result. Never blocks. In a forked child it does nothing. */
+/* Cancels an acquisition. If the completion has not begun, it is called with ZKL_ECANCELED, and a
+ * grant that was already acquired is released. If it has begun, nothing happens. Without a
+ * function, zkl_op_wait() takes the place of the completion: it fails with ZKL_ECANCELED unless it
+ * has given the result. Never blocks. */
 ZKL_API void zkl_op_cancel(zkl_op *op);
 
 /* Writes the path of the node with which the acquisition waits into buf, without the chroot of the

@@ -9,8 +9,8 @@
 ZKL_BEGIN
 
 /* Creates a handle for the read-write lock at path and stores it in *ret. path is as for
- * zkl_mutex_new(). options may be NULL; peer, retain_ms and fence64 must be 0. Sends nothing to the
- * server. Free the handle with zkl_rwlock_free(). Two handles on one path are independent.
+ * zkl_mutex_new(). options may be NULL; peer, retain_ms and fence64 must be 0. Free the handle with
+ * zkl_rwlock_free(). Two handles on one path are like those of two processes.
  *
  * The contenders have the names of those of Curator's InterProcessReadWriteLock. Do not use a mutex
  * on the same path: after a reader or writer it fails with ZKL_ELAYOUT.
@@ -28,7 +28,7 @@ ZKL_API void zkl_rwlock_free(zkl_rwlock *l);
 
 /* Acquires the lock to read. A reader waits only for the writers and mutexes that arrived before
  * it. If the owner already holds the lock, as a reader or as a writer, the function goes one level
- * deeper at once and sends nothing: a writer that also reads holds the lock alone until its last
+ * deeper at once and sends nothing: a writer that reads, too, holds the lock alone until its last
  * unlock. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's last
  * unlock.
  *
@@ -48,7 +48,7 @@ ZKL_API int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms,
  * unlock.
  *
  * Returns as zkl_mutex_lock(), but
- *   ZKL_EDEADLK: also if this owner holds the lock only as a reader;
+ *   ZKL_EDEADLK: as there, or this owner holds the lock only as a reader;
  *   ZKL_ELAYOUT: a contender that arrived first is no reader, writer or mutex of zkl, Curator,
  *     kazoo or go-zk, or is of a later version. */
 ZKL_API int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms,

@@ -21,10 +21,10 @@ typedef struct zkl_semaphore_options {
     const char *name;    /* who contends, as shown by zkl ls: UTF-8, at most 1024 bytes, one line if
                             numbered; NULL: host and process id */
     zkl_parents parents; /* how the parents of path are created; default: containers. path itself is
-                            persistent, since it keeps the limit. In Curator's layout path is one of
-                            the parents */
-    int limit;    /* the number of permits, 1 or more. It is written if path has no limit yet, and
-                     ignored if path has one. 0 (the default): path must have a limit.
+                            made persistent, since it keeps the limit. In Curator's layout path is
+                            one of the parents */
+    int limit;    /* the number of permits, 1 or more. It is written if path has no data yet, and
+                     ignored if path has a limit. 0 (the default): path must have one.
                      Curator's layout stores no limit: there this member must be given. It
                      applies to this handle only, and must be the same in all processes */
     int numbered; /* 1: each permit has a number (see zkl_semaphore_acquire()); 0: none has one.
@@ -38,7 +38,7 @@ typedef struct zkl_semaphore_options {
     }
 
 /* Creates a handle for the semaphore at path and stores it in *ret. path is as for zkl_mutex_new().
- * options may be NULL. Sends nothing to the server. Free the handle with zkl_semaphore_free().
+ * options may be NULL. Free the handle with zkl_semaphore_free().
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
@@ -54,11 +54,11 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
 /* Acquires the given number of permits, all of them or none, and stores their grant in *ret.
  * permits is 1 or more; at most 1000 if permits are numbered; at most 64 in Curator's layout. The
  * caller owns the grant and ends it with zkl_grant_release(), from any thread. A semaphore belongs
- * to no thread and is not reentrant. Contenders are served in the order in which they reached the
- * server, so one that asks for many permits delays all later ones until that many are free.
+ * to no thread and is not reentrant. Contenders are served in the order in which the server made
+ * their nodes, so one that asks for many permits delays all later ones until that many are free.
  *
- * With timeout_ms 0 the call does not wait for permits, but for the numbers of contenders that came
- * before and are choosing them.
+ * With timeout_ms 0 the call does not wait for permits, but for contenders that came before and are
+ * choosing numbers.
  *
  * If permits are numbered, zkl_grant_part() stores the number of each: 0 or more, less than the
  * limit at the time of the acquisition, and the lowest that are free. No other contender has a
@@ -66,19 +66,19 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  * what tokens are good for with several holders.
  *
  * In Curator's layout each permit is a node of its own, with a token (zkl_grant_part()). The grant
- * is lost as soon as one node is. While a contender waits for permits, it holds the lock at
- * path/locks: zkl-interop(7) says what follows from that.
+ * is lost as soon as one node is. The first in line holds the lock at path/locks while it waits for
+ * permits: zkl-interop(7) says what follows from that.
  *
  * Returns 0; or
- *   ZKL_EBUSY: timeout_ms is 0, and the permits are not free, or another contender is first; or one
+ *   ZKL_EBUSY: timeout_ms is 0, and the permits are not free, another contender is first, or one
  *     that came before got no numbers within one session timeout;
  *   ZKL_ETIMEDOUT: the permits were not acquired within timeout_ms;
  *   ZKL_ELIMIT: permits is more than the limit, even if the limit was lowered during the wait; or
  *     as for zkl_mutex_lock();
  *   ZKL_ENOENT: path has no limit and the options have none; or the data of path is no limit;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: as for zkl_mutex_lock();
- *   ZKL_ELAYOUT: path has a child that is no contender, or one of another layout; or a contender of
- *     another recipe arrived first;
+ *   ZKL_ELAYOUT: path has a child of another layout, or in zkl's layout one that is no contender,
+ *     or a contender of another recipe arrived first;
  *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
  *   ZKL_EINVAL: m or ret is NULL, or permits is out of range;
  *   ZKL_EAUTH, ZKL_EACCES, ZKL_EDEADLK, ZKL_EPATH, ZKL_EPROTO, ZKL_ECLOSED, ZKL_ECHILD.
@@ -97,7 +97,7 @@ ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout
 ZKL_API int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t timeout_ms,
                                         zkl_acquired_fn fn, void *data, zkl_op **ret);
 
-/* Stores the present limit of path in *ret. timeout_ms is as for zkl_queue_read().
+/* Stores path's limit in *ret, as the server has it. timeout_ms is as for zkl_queue_read().
  *
  * Returns 0; or
  *   ZKL_ENOENT: path does not exist;
@@ -109,8 +109,8 @@ ZKL_API int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t t
 ZKL_API int zkl_semaphore_get_limit(zkl_semaphore *m, int64_t timeout_ms, int *ret);
 
 /* Sets the limit of path, which must exist, to limit, 1 or more. Waiting contenders obey the new
- * limit at once. A lower limit takes no permits from their holders. It delays new acquisitions
- * until enough permits are released.
+ * limit. A lower limit takes no permits from their holders. It delays acquisitions until enough
+ * permits are released.
  *
  * Returns 0, even if path had no data; or
  *   ZKL_EINVAL: limit is less than 1; or as zkl_semaphore_get_limit();
