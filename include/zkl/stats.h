@@ -46,12 +46,11 @@ typedef struct zkl_stats {
     uint64_t lost_refused;           /* ZKL_LOSS_REFUSED */
 
     /* The connection. */
-    uint64_t sessions;       /* ZooKeeper sessions that it has had */
-    uint64_t connections;    /* their connections */
-    uint64_t disconnections; /* connections that were lost */
-    uint64_t
-        attempts_failed;   /* attempts to connect that failed, as far as they are known */
-    zkl_histogram renewal; /* from sending a renewal of the session to its answer */
+    uint64_t sessions;        /* ZooKeeper sessions that it has had */
+    uint64_t connections;     /* their connections */
+    uint64_t disconnections;  /* connections that were lost */
+    uint64_t attempts_failed; /* attempts to connect that failed, as far as they are known */
+    zkl_histogram renewal;    /* from sending a renewal of the session to its answer */
 
     /* Requests. Bytes are those of paths, names and data, without the headers of the protocol. */
     uint64_t requests; /* sent */
