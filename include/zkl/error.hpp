@@ -130,8 +130,8 @@ inline std::error_code make_error_code(errc code) noexcept
     return {static_cast<int>(code), error_category()};
 }
 
-/* What a function throws that fails. code() is one of errc. path() is the path, host or option
- * concerned, or "". what() is a sentence, with path() if there is one. */
+/* What a function throws that fails. code() is one of errc. path() is the path or hosts concerned,
+ * "options", or "". what() is a sentence, with path() if there is one. */
 class ZKL_API error : public std::system_error
 {
   public:

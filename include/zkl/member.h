@@ -127,8 +127,8 @@ ZKL_API int zkl_member_wait_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn
 /* Gives the member other data, and waits until its node has them, or newer ones. data is copied, as
  * by zkl_member_join(). If the time passes, they are still written as soon as that is possible; but
  * data that the server refused are written only when the member joins again. Data of an earlier
- * update never come back. What somebody else writes into the node stays until the next update or
- * join.
+ * update do not come back, unless somebody deletes the node. What somebody else writes into the
+ * node stays until the next update or join.
  *
  * Also returns
  *   ZKL_EINVAL: data are invalid, or the member is of a party;
