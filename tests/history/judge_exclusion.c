@@ -20,6 +20,16 @@ static int bond(const hold *a, int64_t third_party, int64_t at)
     return a->how != HOLD_RELEASED && at < MIN(a->until, a->third_party) ? 2 : 0;
 }
 
+/* Whether a third party had taken b's node before b began, and a came after that node: b had not
+ * heard of it. */
+static bool is_outlived_by(const hold *b, const hold *a, int path)
+{
+    const hold_part *had = hold_at(b, path), *next = hold_at(a, path);
+
+    return had && next && had->third_party <= b->start &&
+           court_is_later(next->token, a->turn, had->token, b->turn);
+}
+
 /* ---- paths: one owner after the other, but for readers ---- */
 
 static void compare_tokens(struct court *c, int path, const hold *a, const hold *b)
@@ -45,6 +55,8 @@ static void compare(struct court *c, int path, const hold *a, const hold *b)
     const int bound = a->pid == b->pid ? 0 : bond(a, hold_at(a, path)->third_party, b->start);
 
     if (a->claim.kind == CLAIM_READ && b->claim.kind == CLAIM_READ)
+        return;
+    if (is_outlived_by(b, a, path))
         return;
     compare_tokens(c, path, a, b);
     if (bound == 1) {
@@ -131,7 +143,8 @@ static int permits_bound(const struct court *c, const hold *b, int weakest)
         const hold *a = court_nth(c, i);
         const int bound = bond(a, a->third_party, b->start);
 
-        if (a == b || a->start > b->start || a->path != b->path || a->pid == b->pid)
+        if (a == b || a->start > b->start || a->path != b->path || a->pid == b->pid ||
+            is_outlived_by(b, a, b->path))
             continue;
         sum += bound > 0 && bound <= weakest ? a->claim.permits : 0;
     }
@@ -159,7 +172,8 @@ static void judge_numbers(struct court *c, const hold *b)
         const hold *a = court_nth(c, i);
         const int bound = bond(a, a->third_party, b->start);
 
-        if (a->start > b->start || a->path != b->path || a->pid == b->pid || bound == 0)
+        if (a->start > b->start || a->path != b->path || a->pid == b->pid || bound == 0 ||
+            is_outlived_by(b, a, b->path))
             continue;
         if (a->numbers & b->numbers)
             court_violate(c, bound, b->path, b->start, "w%d and w%d have numbers %" PRIx64,

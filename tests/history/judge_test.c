@@ -225,7 +225,13 @@ struct row {
     "4043 0 20 want 0 6; 4050 -1 0 evict 102; 4060 0 20 grant 900 8; 4070 2 12 seen 700 7;"        \
     "4080 2 12 told 0 7; 4081 2 12 lost 0 7; 4090 0 20 write 4 8; 4091 0 20 release 0 8;"
 
-/* The same, and w1 has its grant for two turns, of which the second begins when the first is over. */
+/* And w2 retains: its next turn begins after its session was ended and 20 has the grant. */
+#define OUTLIVED                                                                                   \
+    "seen 12 7 ms=4053; -told 12 7; -lost 12 7; +4054 2 12 release 0 7; +4055 2 12 want 0 7;"      \
+    "+4065 2 12 grant 700 7 1; +4065.1 2 12 owner 102 7 1; +4070 2 12 seen 690 7 1;"               \
+    "+4080 2 12 told 0 7 1; +4081 2 12 lost 0 7 1"
+
+/* The same as GOOD, and w1 has its grant for two turns, of which the second begins when the first is over. */
 #define TURNS GOOD                                                                                 \
     "33 1 11 want 0 2; 34 1 11 grant 900 2 1; 35 1 11 write 2 2 1; 36 1 11 release 0 2 1;"
 
@@ -302,6 +308,14 @@ static const struct row paths[] = {
     {"void by a third party", GOOD,
      "seen 10 4 value=1171; +1101 0 10 owner 110 4; +1150 -1 0 evict 110", NULL, ""},
     {"a third party that came behind it", NULL, "evict 0 0 ms=2301", "V2", ""},
+    {"a turn of a session that was ended, before it hears", GOOD,
+     OUTLIVED "; +4067 0 20 seen 890 8", NULL, "turns=1 overlaps=0"},
+    {"a turn of one whose session stands", GOOD, OUTLIVED "; -evict 0 0", "V3", ""},
+    {"a turn that began before the session was ended", GOOD, OUTLIVED "; evict 0 0 ms=4066", "V3", ""},
+    {"a later node of a session that was ended", GOOD,
+     "seen 12 7 ms=4053; -told 12 7; -lost 12 7; +4054 2 12 release 0 7; +4055 2 12 want 0 7;"
+     "+4065 2 12 grant 700 9; +4065.1 2 12 owner 102 9; +4067 0 20 seen 890 8;"
+     "+4070 2 12 seen 690 9; +4080 2 12 told 0 9; +4081 2 12 lost 0 9", "V1", ""},
     /* V3 */
     {"a token that falls", GOOD, "* 12 3 token=1", "V3", "falls=1"},
     {"tokens of another path", GOOD, "* 11 2 token=1000", NULL, ""},
@@ -385,6 +399,10 @@ static const struct row paths[] = {
      "release 12 1 kind=kill; numbers 12 1 value=0", "V2", ""},
     {"promised for less", NULL, "seen 12 1 value=9; grant 12 1 value=9", NULL, ""},
     {"taken away by a third party", PERMITS, "release 12 1 kind=kill; +25 -1 0 delete 0 1", NULL, ""},
+    {"granted late to a session that was ended", PERMITS,
+     "grant 12 1 ms=32; owner 12 1 ms=32.1; numbers 12 1 ms=32.2; seen 12 1 ms=33;"
+     "release 12 1 ms=34; +35 4 14 seen 890 3; +25 -1 0 evict 102", NULL, "overlaps=0"},
+    {"and to one that stands", NULL, "-evict 0 0", "V1", "overlaps=1"},
     {"a number twice, with permits enough", PERMITS,
      "seen 10 2 ms=28; release 10 2 ms=29; seen 12 1 ms=35; release 12 1 ms=36", "V1", ""},
     {"a number of one that is gone", NULL, "numbers 14 3 value=1", NULL, ""},
