@@ -143,8 +143,9 @@ static int permits_bound(const struct court *c, const hold *b, int weakest)
         const hold *a = court_nth(c, i);
         const int bound = bond(a, a->third_party, b->start);
 
-        if (a == b || a->start > b->start || a->path != b->path || a->pid == b->pid ||
-            is_outlived_by(b, a, b->path))
+        if (a == b || a->start > b->start || a->path != b->path || a->pid == b->pid)
+            continue;
+        if (is_outlived_by(b, a, b->path))
             continue;
         sum += bound > 0 && bound <= weakest ? a->claim.permits : 0;
     }
@@ -172,8 +173,9 @@ static void judge_numbers(struct court *c, const hold *b)
         const hold *a = court_nth(c, i);
         const int bound = bond(a, a->third_party, b->start);
 
-        if (a->start > b->start || a->path != b->path || a->pid == b->pid || bound == 0 ||
-            is_outlived_by(b, a, b->path))
+        if (a->start > b->start || a->path != b->path || a->pid == b->pid || bound == 0)
+            continue;
+        if (is_outlived_by(b, a, b->path))
             continue;
         if (a->numbers & b->numbers)
             court_violate(c, bound, b->path, b->start, "w%d and w%d have numbers %" PRIx64,
