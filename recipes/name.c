@@ -234,7 +234,7 @@ static struct name_id name_read_id(const char *name, size_t length)
     return (struct name_id){false, name_digits(name, length, 16) == HEX ? HEX_VERSION : 0};
 }
 
-/* Whether what is behind the version of a UUID of ours begins with mark. */
+/* Whether what follows the version of a UUID of ours begins with mark. */
 static bool name_is_marked(const char *name, struct name_id id, const char *mark)
 {
     return memcmp(name + id.version + 1, mark, strlen(mark)) == 0;

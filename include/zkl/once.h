@@ -94,9 +94,9 @@ typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret,
  * With a calendar, an instant comes when the clocks of the zone reach a time that the calendar
  * names: where they skip it, as they go forward; and the first time, if they show it twice. If the
  * field of hours is *, each instant of the named days at which they show one of the minutes counts.
- * The work is due from each instant on for late_ms, or until the next instant. A caller who comes
- * up to slack_ms before an instant waits for it, with the lock. A run is recorded for its instant,
- * and no instant has two.
+ * The work is due at each instant, and stays due for late_ms, or until the next instant. A call
+ * made up to slack_ms before an instant waits for it, with the lock. A run is recorded for its
+ * instant, and no instant has two.
  *
  * The run is recorded in one fenced transaction with the release of the lock. So one run at most is
  * recorded for a due instant, and none begins while the grant of another one is valid. After a

@@ -141,7 +141,7 @@ void orphan_delete(zkl_session *s, char *path)
 }
 
 /* Whether one of the first count deletes is not answered. Later ones may be answered before: a
- * request that a server throttles is sent again behind them. */
+ * request that a server throttles is sent again after them. */
 static bool orphan_is_among(const zkl_session *s, uint64_t count)
 {
     const GList *first = s->deletes.pending.head;

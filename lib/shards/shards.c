@@ -621,7 +621,7 @@ static void shards_drop(void *all)
 }
 
 /* Gives up a handle that could not join. Inside a callback, of another session, the view was not
- * awaited: a call that began is over before the last reference is given up behind it. */
+ * awaited: a call that began is over before the last reference is given up after it. */
 static void shards_abandon(zkl_shards *all)
 {
     zkl_session *s = all->session;

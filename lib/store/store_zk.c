@@ -263,8 +263,8 @@ static void store_zk_finish(const void *data, struct store_reply *reply, int rc)
     store_zk_sent_free(sent);
 }
 
-/* Answers each request with STORE_GONE. libzookeeper may still call the request's completion after
- * that. */
+/* Ends each request with the answer STORE_GONE. libzookeeper may call its completion later all the
+ * same. */
 static void store_zk_fail_all(struct store *store)
 {
     const struct store_reply gone = {.rc = STORE_GONE};

@@ -197,7 +197,7 @@ static bool is_remembered(const struct zygote *z, pid_t pid)
 }
 
 /* Reaps orphans, and guards and leaders that were forgotten. Without a table of processes the
- * kernel names one dead child alone: those behind one that is remembered wait until it is
+ * kernel names one dead child alone: those after one that is remembered wait until it is
  * forgotten. */
 static void reap_forgotten(const struct zygote *z)
 {
