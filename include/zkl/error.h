@@ -6,16 +6,13 @@
 
 ZKL_BEGIN
 
-/* Every code is negative. A number never changes its meaning. */
+/* Every code is negative. */
 enum {
-    ZKL_EINVAL = -1,    /* an argument is invalid: a path, connect string, option or NULL */
+    ZKL_EINVAL = -1,    /* an argument is invalid, such as a path, an option or NULL */
     ZKL_ENOMEM = -2,    /* the system refused a thread, a descriptor or a thread-specific key */
     ZKL_ETIMEDOUT = -3, /* the time limit passed before what the call waits for came */
-    ZKL_EBUSY = -4,     /* another contender, or another call of the handle, is first, and
-                           timeout_ms is 0; the election's handle is already campaigning, or leads
-                           when it is to be started; the member is already in its barrier, or busy;
-                           another member has the id; or other clients wrote the counter first,
-                           1,000 times */
+    ZKL_EBUSY = -4,     /* somebody else is first, or the handle is busy: each function that returns
+                           this says more */
     ZKL_ECANCELED = -5, /* zkl_op_cancel(), zkl_op_free() or zkl_election_resign() ended the
                            acquisition */
     ZKL_EPERM = -6,     /* the caller does not hold this lock, does not lead, is not inside, has
@@ -27,8 +24,8 @@ enum {
                            its own caller; or a reader asks to write */
     ZKL_ECHILD = -10,   /* called in a forked child */
     ZKL_EHOST = -11,    /* no server name can be resolved */
-    ZKL_EUNREACHABLE = -12, /* no server serves, there is no ZooKeeper session at the moment, or it
-                               is not proved */
+    ZKL_EUNREACHABLE = -12, /* no server answers in time, there is no ZooKeeper session at the
+                               moment, or it is not proved */
     ZKL_EACCES = -13,       /* the server refused for lack of permission, or because of a quota or
                                of the session's ACL */
     ZKL_EAUTH = -14,        /* the server refused the credentials, or demands some */
@@ -36,9 +33,8 @@ enum {
                                children */
     ZKL_EOVERFLOW = -16,    /* the sequence numbers of the directory are used up, a number does
                                not fit its counter, or an owner has 2147483647 levels */
-    ZKL_ELIMIT = -17,       /* a limit is exceeded: permits, watched paths, ephemeral nodes,
-                               transactions of a grant, or data in one of them, in a proclamation or
-                               in a result */
+    ZKL_ELIMIT = -17,       /* a limit is exceeded: of permits, watched paths, ephemeral nodes,
+                               transactions of a grant or data */
     ZKL_ENOENT = -18,       /* the node or part does not exist or is not known, nobody holds or
                                leads, the semaphore has no limit, or no run is recorded */
     ZKL_ERANGE = -19,       /* the buffer is too small */
@@ -56,17 +52,17 @@ enum {
 /* A failure and what it concerns. The library fills it. */
 typedef struct zkl_error {
     int code;       /* 0 or ZKL_E… */
-    char path[256]; /* the path or hosts concerned, or "options"; ends in "..." if cut */
-    char text[256]; /* one sentence; ends in "..." if cut */
+    char path[256]; /* the path or hosts concerned, "options" or ""; ends in "..." if cut */
+    char text[256]; /* one line; ends in "..." if cut */
 } zkl_error;
 
 /* Returns a constant text for a code, or "unknown error" for any other number; never NULL. May be
  * called anywhere, even in a forked child. */
 ZKL_API const char *zkl_strerror(int err);
 
-/* Copies the calling thread's last failure to *ret, unless ret is NULL, and returns its code. The
- * code is 0 if there was no failure yet. A success does not reset it. May be called anywhere, even
- * in a forked child. */
+/* Copies the calling thread's last failure to *ret, unless ret is NULL, and returns its code: 0 if
+ * there was none. It tells of a call that has just failed: a success does not reset it. May be
+ * called anywhere, even in a forked child. */
 ZKL_API int zkl_last_error(zkl_error *ret);
 
 ZKL_END

@@ -27,9 +27,8 @@ typedef enum zkl_loss {
     ZKL_LOSS_EXPIRED = 2, /* the servers have ended the ZooKeeper session: it expired, or another
                              client closed it */
     ZKL_LOSS_DELETED = 3, /* somebody else deleted the node, for example with zkl_queue_break().
-                             With a connection a lock's holder hears of it in some 20 ms and a round
-                             trip; within 1 s if it may not read the node; within a session timeout
-                             if the session watches too many paths */
+                             With a connection a lock's holder mostly hears of it in some 20 ms and
+                             a round trip; later if it cannot watch the node */
     ZKL_LOSS_CLOSED = 4,  /* zkl_session_close() was called */
     ZKL_LOSS_REPLACED = 5, /* the library gave up the ZooKeeper session for a new one, because the
                               servers no longer accepted it, as when their data has gone back, or
@@ -82,9 +81,9 @@ typedef struct zkl_deadline {
 } zkl_deadline;
 
 /* Stores the grant's deadline in *ret: no other client can acquire what this grant excludes before
- * one of the two clocks has reached its value. The deadline moves. A proof makes it later. It can
- * become earlier when a server negotiates a shorter session timeout, or when the grant is lost or
- * released. Costs as little as zkl_grant_remaining_ms(), unless it fails.
+ * one of the two clocks has reached its value (zkl(7), WHAT IS TAKEN FOR GRANTED). The deadline
+ * moves. A proof makes it later; a shorter session timeout, a loss or a release may make it
+ * earlier. Costs as little as zkl_grant_remaining_ms(), unless it fails.
  *
  * Returns 0 if the grant is owned and both values are ahead of their clocks; or
  *   ZKL_ELOST: the grant was lost; both values are 0;
@@ -147,12 +146,12 @@ ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);
 ZKL_API int zkl_grant_on_change(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Registers fn(g, state, data), which is called once, when another contender waits for the lock. If
- * one already waits, fn is called soon. For a reader or a holder of permits, a list after each
- * change tells whether one waits. For others every child that appears in or disappears from a
- * directory of the lock counts as a contender, and so does another waiting caller of a mutex that
- * does not retain. The call may come late, with an earlier state. What is heard after the end of
- * the grant is not reported. The registration may cost lists of each node's directory, and a watch
- * there. Registrations add up, and end with the grant. Returns as zkl_grant_on_change(). */
+ * one already waits, fn is called soon. Except for a reader or a holder of permits, any child that
+ * appears in or disappears from a directory of the lock may count as a contender, and so does
+ * another waiting caller of a mutex that does not retain. The call may come late, with an earlier
+ * state. What is heard after the end of the grant is not reported. The registration may cost lists
+ * of each node's directory, and a watch there. Registrations add up, and end with the grant.
+ * Returns as zkl_grant_on_change(). */
 ZKL_API int zkl_grant_on_wanted(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Registers fn(g, state, data), which is called once, when somebody asks the holder to give way

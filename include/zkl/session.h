@@ -25,8 +25,8 @@ typedef struct zkl_log_record {
     uint64_t suppressed; /* lines of this event that were left out, if this line tells of that */
 } zkl_log_record;
 
-/* Receives one line. The record and its strings are valid during the call. Called on a library
- * thread, in the order of the lines. Other callbacks wait for the function.
+/* A callback (zkl(3), Threads and callbacks) that receives one line. The record and its strings are
+ * valid during the call.
  *
  * The events of a session:
  *   session: a ZooKeeper session was made (ZKL_LOG_INFO);
@@ -42,15 +42,15 @@ typedef struct zkl_log_record {
  *   no-renewal: grants may end early, since a renewal takes too long for the session timeout that
  *     the servers allow, or a server refuses it: the text says more;
  *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
- * The events of a lock, a queue or a member:
+ * The events of handles:
  *   lost: a grant was lost, perhaps before it was given; not that of a membership, and not by
  *     zkl_session_close();
- *   not-owned: zkl_grant_release() was ignored: the grant is lent, or was released before, and
- *     somebody else has it still (ZKL_LOG_ERROR);
- *   thread-ended: a thread ended that held a lock, which was released;
- *   delete-refused, list-refused: a permission is missing, and a node of the library may stay
+ *   not-owned: zkl_grant_release() was ignored: the grant is lent, or was released before
  *     (ZKL_LOG_ERROR);
- *   set-refused: a permission is missing, and the next in line of a semaphore waits until the node
+ *   thread-ended: a thread ended that had not unlocked, which the library did in its place;
+ *   delete-refused, list-refused: the server refuses it, and a node of the library may stay
+ *     (ZKL_LOG_ERROR);
+ *   set-refused: the server refuses it, and the next in line of a semaphore waits until the node
  *     is gone;
  *   watch-failed: a watch does not know what its directory or counter has now;
  *   incompatible-node: the directory has a child of another recipe or of a later version;
@@ -66,8 +66,8 @@ typedef struct zkl_log_record {
  *   libzookeeper-connect: the same, about an attempt to connect (ZKL_LOG_DEBUG).
  * Levels that are not given are ZKL_LOG_WARN. A later version may add events.
  *
- * In the 60 s from its first line on, at most 10 lines of an event are delivered; the tenth says
- * so. The number of the others comes later, as the member suppressed of a line of that event. After
+ * In the 60 s from the first line of an event on, its lines after the tenth are only counted; the
+ * tenth says so. Their number comes later, as the member suppressed of a line of that event. After
  * such a line the time is twice as long as before, at most an hour. Without a callback, stderr
  * receives the same lines, but none of libzookeeper. */
 typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
@@ -80,9 +80,9 @@ typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
  *   it expired, or another process ended it (zkl_session_end());
  *   the servers run, and no longer accept it, as when their data have gone back;
  *   what answered after a lost connection is not ZooKeeper;
- *   a lock is asked for, or a group or a double barrier is entered, more than 60 s after the
- *     session was opened and the last of these was released or left, and a new one can be proved
- *     sooner;
+ *   a lock or leadership is asked for, or a group or a double barrier is entered, more than 60 s
+ *     after the session was opened and the last of these ended, and a new ZooKeeper session can be
+ *     proved sooner;
  *   a node of the library goes with the ZooKeeper session only: a permission to find or delete it
  *     is missing; or the servers' data had gone back, and they accept the session again; or a
  *     member has left, and a request of it may still be done (zkl_member_leave()).
@@ -92,8 +92,8 @@ typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
  * or waits for the others there; during a call of a counter, of zkl_semaphore_get_limit(),
  * zkl_semaphore_set_limit() or zkl_members_read(); during a transaction; during zkl_session_call();
  * and while the program keeps it (zkl_session_keep()). For the last but one reason it is used by
- * waiters, too. After a session timeout without a connection, only the grant of a lock still
- * counts. */
+ * waiters, too. After a session timeout without a connection, only a grant that is no membership's
+ * still counts. */
 typedef enum zkl_session_event {
     ZKL_SESSION_CONNECTED = 1, /* there is a connection, the first one or a new one */
     ZKL_SESSION_SUSPENDED = 2, /* the connection was lost; the ZooKeeper session may continue */
@@ -123,13 +123,13 @@ typedef enum zkl_outage {
     ZKL_OUTAGE_ROLLED_BACK = 12, /* the servers' data is older than what the session has seen */
     ZKL_OUTAGE_AUTH = 13,        /* the server refused the credentials, or demands some */
     ZKL_OUTAGE_CLOSED = 14,      /* zkl_session_close() was called */
-    ZKL_OUTAGE_CERTIFICATE = 15 /* by TLS: since there was a connection, a file or a certificate was
-                                   not accepted, or what answered did not speak TLS;
+    ZKL_OUTAGE_CERTIFICATE = 15 /* since the last connection, a file or a certificate of TLS was not
+                                   accepted, or what answered did not speak TLS; the error of
                                    zkl_session_wait() says more */
 } zkl_outage;
 
-/* Called on a library thread, in the order of events. id is the id of the ZooKeeper session
- * concerned, or 0 if there is none. */
+/* A callback (zkl(3), Threads and callbacks). id is the id of the ZooKeeper session concerned, or
+ * 0 if there is none. */
 typedef void (*zkl_session_fn)(zkl_session *s, zkl_session_event event, int64_t id, void *data);
 
 /* Credentials for the servers. */
@@ -167,11 +167,11 @@ typedef struct zkl_session_options {
                            least two ticks. ZKL_EINVAL if an ensemble could not renew a grant in
                            time: 1.05 ticks, the drift and 50 ms must be less than three quarters of
                            the session timeout. Give it where servers are observers: a proof takes
-                           twice as long there, and less is left of each deadline */
+                           longer there, and less is left of each deadline */
     int drift_permille; /* by how much the rates of clocks may differ, in 1/1000: 1 to 500; default
                            100, even for 0 */
     int dispatch;       /* 0 (the default): callbacks run on a thread of the library; 1: they run
-                           inside zkl_session_dispatch() */
+                           inside zkl_session_dispatch() and zkl_session_close() */
     const zkl_credential *credentials; /* the session has the permissions of all. NULL: none. The
                                           library copies them, and wipes its copy when the session
                                           was closed; see SECURITY.md */
@@ -217,9 +217,9 @@ ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
 /* Waits until the servers have confirmed that the nodes of all that was released before the call
  * are deleted, for timeout_ms at most. 0 does not wait at all. The functions that release, unlock,
  * resign or cancel return at once, and the nodes are deleted in the background: call this function,
- * or zkl_session_close(), before the process ends by other means than exit(). At exit() the library
- * itself waits for such answers, for some 50 ms; but not inside a callback, in a forked child for
- * what its parent has released, or for sessions with TLS.
+ * or zkl_session_close(), before the process ends. At exit() the library waits for that, too, but
+ * for some 50 ms at most, and not inside a callback, in a forked child for what its parent has
+ * released, or for sessions with TLS.
  *
  * The function does not wait for the nodes of members of groups and double barriers, for those of
  * LOST grants whose callbacks have not returned, or for a lock that a handle retains
@@ -228,8 +228,8 @@ ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
  * Returns 0 if no such node is left, or their ZooKeeper session has ended; or
  *   ZKL_ETIMEDOUT: the servers have not confirmed it in time;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the same, as there is no connection, for that reason;
- *   ZKL_EACCES: the server refuses to delete a node, and the session holds something else or is
- *     kept. The node ends with the ZooKeeper session;
+ *   ZKL_EACCES: the server refuses to delete a node, and the session is used (see
+ *     ZKL_SESSION_REPLACED). The node ends with the ZooKeeper session;
  *   ZKL_EAUTH, ZKL_ECLOSED, ZKL_EDEADLK, ZKL_EINVAL, ZKL_ECHILD. */
 ZKL_API int zkl_session_flush(zkl_session *s, int64_t timeout_ms);
 
@@ -269,9 +269,9 @@ ZKL_API int zkl_session_dispatch(zkl_session *s);
  * must be the same as before. Never waits.
  *
  * The present connection and the ZooKeeper session stay: grants, waiters and members do not notice.
- * When the connection is lost and an attempt to connect has failed, the new list takes the place of
- * the old one. The servers must be of the same ensemble: another one does not know the ZooKeeper
- * session, which then has expired (ZKL_SESSION_REPLACED).
+ * When the connection is lost and attempts to connect fail, the new list takes the place of the old
+ * one. The servers must be of the same ensemble: another one does not know the ZooKeeper session,
+ * which then ends (ZKL_SESSION_REPLACED).
  *
  * When an ensemble is reconfigured, the library follows by itself: the voting servers that
  * /zookeeper/config names are tried beside the list, if it names the server to which the session is
@@ -303,8 +303,8 @@ ZKL_API int zkl_session_keep(zkl_session *s, int keep);
  * first one and between two; in a forked child; and for NULL. */
 ZKL_API int64_t zkl_session_id(zkl_session *s);
 
-/* The id of a ZooKeeper session, and the password with which any process can take it up. It is for
- * what guards a program: when the program is dead, the guard ends its session. */
+/* The id of a ZooKeeper session, and the password with which another process can take it up. It is
+ * for what guards a program: when the program is dead, the guard ends its session. */
 typedef struct zkl_session_claim {
     int64_t id;
     unsigned char password[16];
@@ -343,18 +343,18 @@ ZKL_API int zkl_session_end(const char *connect, const zkl_session_options *opti
  * timeout of the options. Returns ZKL_EINVAL if s is NULL, and ZKL_ECHILD in a forked child. */
 ZKL_API int zkl_session_timeout_ms(zkl_session *s);
 
-/* Ends the session: grants become LOST, operations fail with ZKL_ECLOSED, and the session's nodes
- * are deleted (without a connection, after the session timeout). Waits for callbacks that are
- * running or queued, at most 5 s for the server and for functions that zkl_session_call() calls,
- * and at most 0.5 s for a stderr that accepts no data. Inside a callback the function waits for
- * none of these, and the session ends in the background. s is invalid afterwards. Handles that were
- * made from s stay valid until they are freed (zkl(3), Ownership). */
+/* Ends the session: grants become LOST, operations fail with ZKL_ECLOSED or ZKL_EUNKNOWN, and the
+ * session's nodes are deleted (without a connection, after the session timeout). Waits for
+ * callbacks that are running or queued, at most 5 s for the server and for functions that
+ * zkl_session_call() calls, and at most 0.5 s for a stderr that accepts no data. Inside a callback
+ * the function waits for none of these, and the session ends in the background. s is invalid
+ * afterwards. Handles that were made from s stay valid until they are freed (zkl(3), Ownership). */
 ZKL_API void zkl_session_close(zkl_session *s);
 
 /* From this call on, *flag is 1 while a call of the calling thread waits, and while
  * zkl_session_dispatch() calls callbacks, otherwise 0; it must be 0 before. zkl_session_close(),
- * zkl_session_end() and zkl_watch_free() leave it 0, even while they wait. It is for packages of
- * other languages, where any thread may free a handle, and no call may begin once that is done.
+ * zkl_session_end() and zkl_watch_free() do not change it, even while they wait. It is for packages
+ * of other languages, where any thread may free a handle, and no call may begin once that is done.
  * While *flag is 1, the call has begun: another thread may free what it was given, and close the
  * session. When *flag is 0, the call may yet need what it was given. Other threads read *flag
  * atomically. flag must be valid until the thread gives another one; NULL is none. */

@@ -29,14 +29,14 @@ typedef struct zkl_stats {
      * does not count, nor does the grant of a membership. */
     uint64_t acquisitions;           /* that ended with a grant */
     uint64_t acquisitions_discarded; /* of those: given back at once, since the call had failed */
-    uint64_t failed_busy;            /* calls that ended with ZKL_EBUSY */
+    uint64_t failed_busy;            /* that ended with ZKL_EBUSY */
     uint64_t failed_timeout;         /* ZKL_ETIMEDOUT */
     uint64_t failed_canceled;        /* ZKL_ECANCELED */
     uint64_t failed_closed;          /* ZKL_ECLOSED */
     uint64_t failed_unreachable;     /* ZKL_EUNREACHABLE, ZKL_EHOST */
     uint64_t failed_denied;          /* ZKL_EACCES, ZKL_EAUTH */
     uint64_t failed_other;           /* another error, or the work of a zkl_once was done */
-    zkl_histogram wait;              /* from its beginning to the grant */
+    zkl_histogram wait;              /* from the beginning to the grant */
     zkl_histogram hold;              /* from the grant to its end */
     uint64_t lost_deadline;          /* grants lost, because of ZKL_LOSS_DEADLINE */
     uint64_t lost_expired;           /* ZKL_LOSS_EXPIRED */
@@ -46,7 +46,7 @@ typedef struct zkl_stats {
     uint64_t lost_refused;           /* ZKL_LOSS_REFUSED */
 
     /* The connection. */
-    uint64_t sessions;        /* ZooKeeper sessions that it has had */
+    uint64_t sessions;        /* ZooKeeper sessions so far */
     uint64_t connections;     /* their connections */
     uint64_t disconnections;  /* connections that were lost */
     uint64_t attempts_failed; /* attempts to connect that failed, as far as they are known */
@@ -86,8 +86,8 @@ typedef struct zkl_label {
     const char *value; /* any text; what is not UTF-8 in it is replaced */
 } zkl_label;
 
-/* Returns the upper bound of a bucket in nanoseconds: the same numbers in every version, from 1
- * µs to an hour. Returns INT64_MAX for the last bucket and for numbers above it. */
+/* Returns the upper bound of a bucket in nanoseconds, from 1 µs to an hour. Returns INT64_MAX for
+ * the last bucket and for numbers above it. */
 ZKL_API int64_t zkl_histogram_bound_ns(size_t bucket);
 
 /* Stores the numbers of s in *ret. Never waits for a server.
