@@ -1,5 +1,5 @@
-/* For programs with a GLib main loop. The main loop runs the callbacks of a session. Every
- * handle works with g_autoptr(), and so do the guards of locks (zkl/cleanup.h). */
+/* For programs with a GLib main loop. The loop can run the callbacks of a session. Every handle
+ * works with g_autoptr(), and so do the guards of locks (zkl/cleanup.h). */
 #ifndef ZKL_GLIB_H
 #define ZKL_GLIB_H
 

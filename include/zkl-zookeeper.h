@@ -13,7 +13,7 @@ struct _zhandle;
 /* Fills ops with one operation for each node of g, which fails unless that node exists. count is
  * the number of operations for which ops has room. There is one for each path of a zkl_multilock,
  * one for each permit of a semaphore in Curator's layout, and one for any other grant. Put all of
- * them first into a zoo_multi() of your own, on any handle without a chroot. (The session's own
+ * them first into a zoo_multi() of your own, on a handle without a chroot. (The session's own
  * handle has none: prepend the session's chroot.) They refer to g, which must outlive them.
  *
  * An operation passes as long as its node exists. A mutex that retains (retain_ms) keeps the node
@@ -31,20 +31,20 @@ struct _zhandle;
  * zoo_state() right before the call. zkl_grant_multi() does both. */
 ZKL_API int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *ops, size_t count);
 
-/* Receives the session's handle. The handle is not closed before the function has returned. */
+/* Receives the session's handle. The handle is not closed before the function has ended. */
 typedef void (*zkl_call_fn)(struct _zhandle *zh, void *data);
 
-/* Calls fn(zh, data) in this thread, and returns when fn has returned. During the call no lock of
- * the library is held, and cancellation of the thread is disabled.
+/* Calls fn(zh, data) in this thread, and returns when fn has returned. fn is called with no lock of
+ * the library held, and with cancellation of the thread disabled.
  *
  * fn must return, end its thread, or throw a C++ exception. It must not close or keep the handle,
  * set its watcher, context or servers, or add credentials. What fn does below a lock's path counts
  * as done by a third party. Ephemeral nodes and watches that fn leaves need zkl_session_keep().
  *
- * Functions that fn registers with the handle are called on libzookeeper's own thread. No function
+ * Functions that fn registers with the handle are called on a thread of libzookeeper. No function
  * of zkl that blocks may be called there. Synchronous calls of the handle have no timeout:
  * zkl_session_close() waits for fn for up to 5 s, and the session and its nodes end when fn has
- * returned.
+ * ended.
  *
  * Returns 0 if fn was called; or
  *   ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EAUTH: there is no handle at present, for that reason, and fn

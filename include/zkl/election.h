@@ -32,9 +32,9 @@ typedef struct zkl_election_options {
                             stopped */
     int priority;        /* 0 (default) to 999, for the option yield: the order of the queue does
                             not depend on it. Above 0 it is part of the node's name */
-    int yield;           /* 1: gives way to a candidate of higher priority. A leader gets
-                            ZKL_ELECTION_ASKED when one waits, and a winner queues again, as the
-                            last. Costs a watch on all candidates. 0 (default): no */
+    int yield;           /* 1: gives way to a candidate of higher priority. When one waits, a leader
+                            gets ZKL_ELECTION_ASKED, and a winner does not lead but queues again, as
+                            the last. Costs a watch on all candidates. 0 (default): no */
     int reserved;        /* 0 */
 } zkl_election_options;
 
@@ -62,14 +62,13 @@ ZKL_API void zkl_election_free(zkl_election *e);
 /* ---- one term at a time ---- */
 
 /* Enters the queue, and returns when this candidate leads. Unless ret is NULL, the grant is stored
- * in *ret and the caller owns it. If ret is NULL, only the handle has the grant.
- * zkl_grant_release() or zkl_election_resign() ends the term. After zkl_election_resign() the grant
- * must still be released. If this candidate leads already, the function returns 0 at once, with
- * another reference to the same grant.
+ * in *ret and the caller owns it. zkl_grant_release() or zkl_election_resign() ends the term. After
+ * zkl_election_resign() the grant must still be released. If this candidate leads already, the
+ * function returns 0 at once, with another reference to the same grant.
  *
  * Returns 0 if this candidate leads; or
  *   ZKL_EBUSY: timeout_ms is 0 and another node is first; or this candidate does not lead, and
- *     its handle is already campaigning, or was started by zkl_election_start();
+ *     its handle is already campaigning or started by zkl_election_start();
  *   ZKL_ECANCELED: zkl_election_resign() was called during the call;
  *   ZKL_EDEADLK: called inside a callback, and this candidate does not lead;
  *   ZKL_EINVAL: e is NULL or no candidate;
@@ -84,8 +83,8 @@ ZKL_API int zkl_election_campaign(zkl_election *e, int64_t timeout_ms,
  * the same grant, or ZKL_ECANCELED if the grant was released since, and *ret is NULL.
  *
  * Returns 0; or
- *   ZKL_EBUSY: this candidate does not lead, and its handle is already campaigning, or was started
- *     by zkl_election_start();
+ *   ZKL_EBUSY: this candidate does not lead, and its handle is already campaigning or started by
+ *     zkl_election_start();
  *   ZKL_EINVAL: e or fn is NULL, or e is no candidate;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * err has one of the codes of zkl_election_campaign(), except ZKL_EDEADLK, ZKL_EINVAL and
@@ -138,13 +137,13 @@ typedef void (*zkl_election_fn)(zkl_election *e, zkl_election_event event, const
  * of the ZooKeeper session ends a term, but not the campaigning.
  *
  * Returns 0; or
- *   ZKL_EBUSY: this handle campaigns or leads already. It may be started again inside the call of
- *     ZKL_ELECTION_STOPPED;
+ *   ZKL_EBUSY: this handle campaigns, leads or is started already. It may be started again inside
+ *     the call of ZKL_ELECTION_STOPPED;
  *   ZKL_EINVAL: e or fn is NULL, or e is no candidate;
  *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_election_start(zkl_election *e, zkl_election_fn fn, void *data);
 
-/* Ends the term of a started election. The candidate queues again, as the last one; with once
+/* Ends the term of a started election. The candidate queues again, as the last; with once
  * the election stops. If no other candidate waits, this one then leads again, with another token.
  *
  * A leader may call it without being asked, and so limits its own terms: here to a minute, with the
@@ -163,7 +162,7 @@ ZKL_API int zkl_election_yield(zkl_election *e);
 /* What a candidate does now. */
 typedef enum zkl_candidacy {
     ZKL_CANDIDACY_NONE = 0,    /* not campaigning */
-    ZKL_CANDIDACY_QUEUED = 1,  /* in the queue, or about to enter it */
+    ZKL_CANDIDACY_QUEUED = 1,  /* in the queue or on the way; or a term has just ended */
     ZKL_CANDIDACY_LEADING = 2, /* leading: the grant is valid */
     ZKL_CANDIDACY_PAUSED = 3   /* a campaign failed; the next one begins later */
 } zkl_candidacy;
@@ -173,12 +172,12 @@ typedef struct zkl_election_status {
     size_t size; /* set by the caller to sizeof(zkl_election_status); after the call, how many bytes
                     were filled */
     zkl_candidacy candidacy;
-    int ahead;      /* QUEUED: how many contenders were ahead when the library last listed them; -1:
-                       not known yet, or not QUEUED */
+    int ahead;      /* QUEUED: how many contenders are ahead, as far as the library knows; -1: not
+                       known, or not QUEUED */
     uint64_t token; /* LEADING: the fencing token; otherwise 0 */
     uint64_t terms; /* how many terms this handle has begun */
-    zkl_error last; /* why the last campaign or term ended; .code is 0 if none has ended yet, or if
-                       the last one was asked to end */
+    zkl_error last; /* why the last term or unsuccessful campaign ended; .code is 0 if there was
+                       none, or if that one was asked to end */
     int reserved;   /* 0 */
 } zkl_election_status;
 
@@ -202,7 +201,7 @@ ZKL_API int zkl_election_get_status(zkl_election *e, zkl_election_status *ret);
  * at most.
  *
  * Returns 0; or
- *   ZKL_ENOENT: nobody leads, or path does not exist;
+ *   ZKL_ENOENT: there is no candidate, or path does not exist;
  *   ZKL_ERANGE: buf is too small; *ret_token is stored nevertheless;
  *   ZKL_EACCES: the server refused permission to read path or the candidate;
  *   ZKL_EINVAL: e is NULL, or buf is NULL and size is not 0;
@@ -219,7 +218,7 @@ ZKL_API int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_
  *   ZKL_EPERM: this candidate does not lead;
  *   ZKL_ELOST: the term was lost;
  *   ZKL_ELIMIT: size is more than 65536, or the term's node was written 2^31 - 1 times;
- *   ZKL_EACCES: the server refused permission to write path or the candidate's node;
+ *   ZKL_EACCES: the server refused to write path, or to read or write the candidate's node;
  *   ZKL_EUNKNOWN: the data may or may not have been published, as zkl_grant_multi() says;
  *   ZKL_EDEADLK: called inside a callback; call zkl_election_proclaim_async() there;
  *   ZKL_EINVAL: e is NULL or no candidate, or data is NULL and size is not 0;
@@ -261,8 +260,8 @@ typedef void (*zkl_leader_fn)(const zkl_leader *leader, void *data);
  * Tokens rise, even across disconnections and sessions, and a term that was reported to be over is
  * not reported again. Both end when the servers' data goes back (see zkl(7)): then a lower token
  * counts, but where the session was not replaced for it, only after one session timeout or more.
- * Without a connection nothing is reported. Errors are logged, and the library tries again, until
- * the server refuses the session's credentials (ZKL_SESSION_REFUSED).
+ * Without a connection nothing new is reported. Errors are logged, and the library tries again,
+ * until the server refuses the session's credentials (ZKL_SESSION_REFUSED).
  *
  * Returns 0; or
  *   ZKL_EINVAL: e or fn is NULL;

@@ -29,8 +29,8 @@ typedef struct zkl_change {
 /* A flag: the transaction releases the lock, too. The grant is RELEASED as soon as the transaction
  * has begun, whatever the result. The nodes go with the changes, or else when the transaction has
  * ended. After ZKL_EINVAL, ZKL_ELIMIT, ZKL_EPERM, ZKL_ECHILD and ZKL_EDEADLK the transaction has
- * not begun, and nothing has changed. The caller must still unlock each level, which then returns
- * 0, or call zkl_grant_release(). */
+ * not begun, and nothing has changed. Each level must still be unlocked, which then returns 0, and
+ * an owned grant released. */
 #define ZKL_MULTI_RELEASE 1u
 
 /* Applies all of changes or none of them, in one transaction. count is the number of changes. If
@@ -46,7 +46,7 @@ typedef struct zkl_change {
  *   ZKL_ELOST: the grant was lost, or was released before the transaction was sent;
  *   ZKL_EPERM: the grant had been released;
  *   ZKL_ENOENT, ZKL_EEXIST, ZKL_EVERSION, ZKL_ENOTEMPTY, ZKL_EACCES, ZKL_EPATH, ZKL_EPROTO: the
- *     server refused a change, or to read or write g's node; zkl_last_error() gives the path;
+ *     server refused a change, or to read or write g's node; the error gives the path;
  *   ZKL_EUNKNOWN: the transaction may have been applied, or may be applied later: the time passed
  *     or the session ended before an answer came, or the connection broke and g's node does not
  *     show what happened;
@@ -66,8 +66,8 @@ typedef struct zkl_change {
  * was applied. No other program may write such a line there.
  *
  * While the servers work on a transaction, the session's renewals wait. A large one therefore takes
- * from the time that is left of the deadline: 5,000 changes of 100 bytes took 0.2 to 0.4 s, and up
- * to 2.7 s on a busy machine. Split it into several, each sent after the answer to the one before.
+ * from the time that is left of the deadline: 5,000 changes may take seconds. Split it into
+ * several, each sent after the answer to the one before.
  *
  * Transactions of one grant are applied in the order of the calls. When one has returned 0,
  * every earlier one that returned ZKL_EUNKNOWN either has been applied already or never will be. */

@@ -13,9 +13,9 @@ enum { ZKL_MULTILOCK_PATHS = 64 };
 
 /* Creates a handle for the locks at all of paths and stores it in *ret. count is the number of
  * paths, 1 to ZKL_MULTILOCK_PATHS. Each path is as for zkl_mutex_new(), and no path occurs twice.
- * The order of paths decides only the order of tokens and nodes in the grant. options may be NULL;
- * it applies to all paths, and key, retain_ms and fence64 must be 0. Sends nothing to the server.
- * Free the handle with zkl_multilock_free().
+ * The order of paths is that of tokens and nodes in the grant. options may be NULL; it applies to
+ * all paths, and key, retain_ms and fence64 must be 0. Sends nothing to the server. Free the handle
+ * with zkl_multilock_free().
  *
  * The contenders at each path are those of a mutex: the lock at all paths and a mutex at one of
  * them exclude each other.

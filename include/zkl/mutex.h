@@ -15,7 +15,7 @@ typedef enum zkl_parents {
 } zkl_parents;
 
 /* Which other libraries lock the same path. zkl-interop(7) says which locks exclude each other.
- * Either waits for earlier contenders that are named like locks of Curator or kazoo. */
+ * Either mutex waits for earlier contenders that are named like locks of Curator or kazoo. */
 typedef enum zkl_peer {
     ZKL_PEER_CURATOR = 0, /* "_c_<uuid>-lock-": seen by Curator, go-zk, Apache's C and Java recipes,
                              zk-ruby, and kazoo with the two lines of zkl-interop(7). The mutex
@@ -31,20 +31,20 @@ typedef uint64_t (*zkl_key_fn)(void *data);
 /* Fill with ZKL_MUTEX_OPTIONS_INIT, then change members. */
 typedef struct zkl_mutex_options {
     size_t size;         /* sizeof(zkl_mutex_options); see zkl/session.h */
-    const char *name;    /* who contends, as shown by zkl ls: UTF-8, at most 1024 bytes; NULL: host,
+    const char *name;    /* who contends, for people: UTF-8, at most 1024 bytes; NULL: host,
                             process id and thread */
     zkl_parents parents; /* default: containers */
     zkl_key_fn key;      /* NULL: the calling thread is the owner. With a function (for coroutines),
                             the end of a thread releases nothing */
-    void *key_data;      /* argument of key; must be valid as long as the handle */
+    void *key_data;      /* argument of key; must be valid while the handle is used */
     zkl_peer peer;       /* default: CURATOR */
     int64_t retain_ms;   /* how long the handle keeps the lock, at most, while no caller of the
-                            handle uses it and no other contender waits: 0 to 86400000 ms. 0 (the
-                            default): not at all. Up to 16 callers of this handle that already wait
-                            when another contender is noticed may still go first, if they begin
-                            within 50 ms. A session retains up to 1000 unused locks; of more, the
-                            least recently used ones are released. zkl(7), RETAINED GRANTS, says
-                            when this is worth while */
+                            handle uses or awaits it and no other contender waits: 0 to 86400000
+                            ms. 0 (the default): not at all. When another contender is noticed, up
+                            to 16 callers of this handle may still go first, if they begin within
+                            50 ms. A session retains up to 1000 unused locks; of more, the least
+                            recently used ones are released. zkl(7), RETAINED GRANTS, says when this
+                            is worth while */
     int fence64;         /* with retain_ms. 1: no owner gets a token that another owner had, for
                             resources that compare tokens but not turns. 0: owners may get turns of
                             one token */
@@ -64,8 +64,8 @@ typedef struct zkl_mutex_options {
  *
  * Two handles on one path exclude each other, even in one thread.
  *
- * When path has 512 children or more, the holder may write a hint for the next holder into path's
- * data, unless another program wrote there.
+ * In a long queue the holder may write a hint for the next holder into path's data, unless another
+ * program wrote there.
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
@@ -85,13 +85,12 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *
  * If the owner already holds the lock, the function goes one level deeper at once, even while the
  * state is SUSPECT. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's
- * last unlock. It may be lost already when the function returns 0: the thread may have been
- * stopped.
+ * last unlock (see zkl/grant.h). It may be lost already when the function returns 0.
  *
  * Returns 0; or
- *   ZKL_EBUSY: timeout_ms is 0, and another contender or another caller of m is first, or it is not
+ *   ZKL_EBUSY: timeout_ms is 0, and another contender or another call of m is first, or it is not
  *     known yet whether a failed call of m has made a node. If only one contender is ahead and its
- *     handle retains the lock, the call first waits up to 50 ms for that handle to yield;
+ *     handle has retain_ms, the call first waits up to 50 ms for that handle to yield;
  *   ZKL_ETIMEDOUT: the lock was not acquired within timeout_ms;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: when the time had passed, there was no connection (or, with
  *     timeout_ms 0, no answer, or no proof of the session);
@@ -105,7 +104,7 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all), or has too many ephemeral
  *     nodes (1 MiB of paths in all);
  *   ZKL_EAUTH, ZKL_EACCES, ZKL_EPATH, ZKL_EPROTO, ZKL_ECLOSED, ZKL_EINVAL, ZKL_ECHILD.
- * A call that fails deletes its node in the background.
+ * The node of a call that fails is deleted in the background, unless another caller of m gets it.
  *
  * Without the option key, a lock whose thread ends is released, with a warning (zkl(3), Threads and
  * callbacks). */
@@ -119,10 +118,10 @@ ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, const zkl_grant **r
  *   ZKL_EINVAL, ZKL_ECHILD. */
 ZKL_API int zkl_mutex_depth(zkl_mutex *m);
 
-/* Undoes one level of the caller's lock. The last unlock deletes the node in the background, unless
- * the handle retains the node or another caller of the handle gets it (see retain_ms). Never waits
- * for the server, nor for a callback that is running. See zkl_session_flush() if the process is to
- * end right after that.
+/* Undoes one level of the caller's lock. After the last unlock the node is deleted in the
+ * background, unless the handle retains the node or another caller of the handle gets it. Never
+ * waits for the server, nor for a callback that is running. See zkl_session_flush() if the process
+ * is to end right after that.
  *
  * Returns 0; or
  *   ZKL_EPERM: the caller does not hold this lock;

@@ -13,7 +13,7 @@ ZKL_BEGIN
  *
  * The call comes even if the operation or the lock is freed, or the session closed, before it. data
  * must be valid until then. An acquisition that was not decided when the lock or session ended
- * fails with ZKL_ECLOSED. One that was won gives its grant, LOST if the session was closed. */
+ * fails with ZKL_ECLOSED. A lock that was won gives its grant, LOST if the session was closed. */
 typedef void (*zkl_acquired_fn)(zkl_grant *grant, const zkl_error *err, void *data);
 
 /* The completion of an operation that gives no grant, called exactly once, as a callback. On
@@ -37,7 +37,7 @@ typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
  *     another thread waits;
  *   ZKL_EDEADLK: called inside a callback, and the acquisition is not decided;
  *   ZKL_ECHILD;
- *   the codes of zkl_multilock_lock(), or of what blocks like the function that began it. */
+ *   the codes of zkl_multilock_lock(), if zkl_multilock_lock_async() began it, and so on. */
 ZKL_API int zkl_op_wait(zkl_op *op, zkl_grant **ret) ZKL_MUST_CHECK;
 
 /* Cancels an acquisition. If the completion has not begun, it is called with ZKL_ECANCELED, and a
@@ -48,13 +48,13 @@ ZKL_API void zkl_op_cancel(zkl_op *op);
 
 /* Writes the path of the node with which the acquisition waits into buf, without the chroot of the
  * session's connect string. A lock at several paths may have several nodes; this is the one at the
- * path that is waited for. The node may be replaced by another one during the wait. size is the
- * size of buf. Sends no request.
+ * path that is waited for. The node may be replaced by another one during the wait. Sends no
+ * request.
  *
  * Returns 0; or
- *   ZKL_ENOENT: no node is known: it was not created yet, a caller of the same handle goes first,
- *     numbered permits are being numbered, or the acquisition has completed. For a mutex that
- *     retains, and for permits in Curator's layout, no node is ever known;
+ *   ZKL_ENOENT: no node is known, as when it was not created yet, a caller of the same handle goes
+ *     first, numbered permits are being numbered, or the acquisition has completed. For a mutex
+ *     that retains, and for permits in Curator's layout, no node is ever known;
  *   ZKL_ERANGE: size is too small; buf then has the beginning;
  *   ZKL_EINVAL, ZKL_ECHILD. */
 ZKL_API int zkl_op_node(zkl_op *op, char *buf, size_t size);

@@ -26,31 +26,29 @@ ZKL_API int zkl_rwlock_new(zkl_rwlock **ret, zkl_session *s, const char *path,
  * server. */
 ZKL_API void zkl_rwlock_free(zkl_rwlock *l);
 
-/* Acquires the lock to read. A reader waits only for the writers and mutexes that arrived before
- * it. If the owner already holds the lock, as a reader or as a writer, the function goes one level
- * deeper at once and sends nothing: a writer that reads, too, holds the lock alone until its last
- * unlock. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's last
- * unlock.
+/* Acquires the lock to read. A reader waits for the writers and mutexes that arrived before it, not
+ * for readers. If the owner already holds the lock, as a reader or as a writer, the function goes
+ * one level deeper at once and sends nothing: a writer that reads, too, holds the lock alone until
+ * its last unlock. Unless ret is NULL, the grant is stored in *ret. It is lent as by
+ * zkl_mutex_lock().
  *
  * zkl(7), READ-WRITE LOCKS, says how a resource compares the tokens of readers and writers.
  *
  * Returns as zkl_mutex_lock(), but
- *   ZKL_EBUSY: as there, but only writers and mutexes count;
- *   ZKL_ELAYOUT: a contender that arrived first is no reader, writer or mutex of zkl, Curator,
- *     kazoo or go-zk, or is of a later version. */
+ *   ZKL_EBUSY: as there, but readers do not count;
+ *   ZKL_ELAYOUT: a contender that arrived first is not named like a reader, writer or mutex of zkl,
+ *     Curator, kazoo or go-zk, or is of a later version. */
 ZKL_API int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms,
                                    const zkl_grant **ret) ZKL_MUST_CHECK;
 
 /* Acquires the lock to write. A writer waits for each reader, writer and mutex that arrived before
  * it. If the owner already holds the lock as a writer, the function goes one level deeper at once.
  * An owner that holds it only as a reader must unlock first, lock to write, and read again what it
- * has read. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's last
- * unlock.
+ * has read. Unless ret is NULL, the grant is stored in *ret. It is lent as by zkl_mutex_lock().
  *
  * Returns as zkl_mutex_lock(), but
  *   ZKL_EDEADLK: as there, or this owner holds the lock only as a reader;
- *   ZKL_ELAYOUT: a contender that arrived first is no reader, writer or mutex of zkl, Curator,
- *     kazoo or go-zk, or is of a later version. */
+ *   ZKL_ELAYOUT: as for zkl_rwlock_lock_shared(). */
 ZKL_API int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms,
                             const zkl_grant **ret) ZKL_MUST_CHECK;
 
@@ -61,9 +59,9 @@ ZKL_API int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms,
  *   ZKL_EINVAL, ZKL_ECHILD. */
 ZKL_API int zkl_rwlock_depth(zkl_rwlock *l);
 
-/* Undoes the innermost level, one of reading or one of writing. The last level deletes the node in
- * the background. Never waits for the server, nor for a callback that is running. A writer does not
- * become a reader: to let readers in, unlock and lock to read.
+/* Undoes the innermost level, one of reading or one of writing. After the last level the node is
+ * deleted in the background. Never waits for the server, nor for a callback that is running. A
+ * writer does not become a reader: to let readers in, unlock and lock to read.
  *
  * Returns 0; or
  *   ZKL_EPERM: the caller does not hold the lock;

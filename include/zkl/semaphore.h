@@ -18,7 +18,7 @@ typedef enum zkl_semaphore_layout {
 /* Fill with ZKL_SEMAPHORE_OPTIONS_INIT, then change members. */
 typedef struct zkl_semaphore_options {
     size_t size;         /* sizeof(zkl_semaphore_options); see zkl/session.h */
-    const char *name;    /* who contends, as shown by zkl ls: UTF-8, at most 1024 bytes, one line if
+    const char *name;    /* who contends, for people: UTF-8, at most 1024 bytes, one line if
                             numbered; NULL: host and process id */
     zkl_parents parents; /* how the parents of path are created; default: containers. path itself is
                             made persistent, since it keeps the limit. In Curator's layout path is
@@ -55,14 +55,14 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  * permits is 1 or more; at most 1000 if permits are numbered; at most 64 in Curator's layout. The
  * caller owns the grant and ends it with zkl_grant_release(), from any thread. A semaphore belongs
  * to no thread and is not reentrant. Contenders are served in the order in which the server made
- * their nodes, so one that asks for many permits delays all later ones until that many are free.
+ * their nodes, so one that waits for many permits delays all later ones.
  *
- * With timeout_ms 0 the call does not wait for permits, but for contenders that came before and are
- * choosing numbers.
+ * With timeout_ms 0 the call does not wait for permits, but, if they are numbered, for contenders
+ * that came before and are choosing numbers.
  *
  * If permits are numbered, zkl_grant_part() stores the number of each: 0 or more, less than the
- * limit at the time of the acquisition, and the lowest that are free. No other contender has a
- * number of the grant while the grant is owned. zkl(7), SEMAPHORES, says more of numbers, and of
+ * limit at the time of the acquisition, mostly the lowest that are free. No other contender has
+ * a number of the grant while the grant is owned. zkl(7), SEMAPHORES, says more of numbers, and of
  * what tokens are good for with several holders.
  *
  * In Curator's layout each permit is a node of its own, with a token (zkl_grant_part()). The grant
@@ -109,7 +109,7 @@ ZKL_API int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t t
 ZKL_API int zkl_semaphore_get_limit(zkl_semaphore *m, int64_t timeout_ms, int *ret);
 
 /* Sets the limit of path, which must exist, to limit, 1 or more. Waiting contenders obey the new
- * limit. A lower limit takes no permits from their holders. It delays acquisitions until enough
+ * limit. A lower limit takes no permits from their holders. It may delay acquisitions until enough
  * permits are released.
  *
  * Returns 0, even if path had no data; or
