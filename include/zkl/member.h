@@ -114,7 +114,7 @@ ZKL_API void zkl_member_free(zkl_member *m);
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * err has one of the codes of that function, except ZKL_EDEADLK, ZKL_EINVAL and ZKL_ECHILD. */
 
-/* Waits until the member is in the group.
+/* Waits until the member is in the group, as far as is known.
  *
  * Also returns
  *   ZKL_EBUSY: the time passed with a connection, and another node has the id. The error describes
@@ -226,9 +226,9 @@ typedef void (*zkl_members_fn)(zkl_members_event event, const zkl_member_info *m
  * (ZKL_SESSION_REFUSED).
  *
  * Costs one watch on the path, one on each member while the session watches less than some 256 KiB
- * of paths, and after a change a list and reads of what is new. Changes that come within some 100
- * ms, or before fn has returned, may share a list. A change of the data of a member for whose watch
- * there was no room is seen only with the next list.
+ * of paths, and after a change a list and reads. Changes that come within some 100 ms, or before fn
+ * has returned, may share a list. A change of the data of a member for whose watch there was no
+ * room is seen only with the next list.
  *
  * Unless ret is NULL, the watch is stored in *ret and must be freed with zkl_watch_free(). The
  * calls end with that, or when the session is closed.

@@ -89,8 +89,8 @@ ZKL_API const zkl_contender *zkl_queue_get(const zkl_queue *q, size_t i);
 /* Frees a snapshot. */
 ZKL_API void zkl_queue_free(zkl_queue *q);
 
-/* Asks contenders at path to give way, as Curator's Revoker does: sets the data of their nodes to
- * "__REVOKE__", which replaces the payload. A holder of this library can hear the request through
+/* Asks contenders at path to give way, as Curator's Revoker does: writes "__REVOKE__" into their
+ * nodes, in place of the payload. A holder of this library can hear the request through
  * zkl_grant_on_revoke(), ZKL_ELECTION_ASKED or ZKL_SHARDS_ASKED; a holder of Curator hears it if it
  * is revocable. The request forces nothing. The function does not wait for the holder, which may
  * give way later or never.
