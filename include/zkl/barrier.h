@@ -49,7 +49,7 @@ typedef struct zkl_barrier_options {
 ZKL_API int zkl_barrier_new(zkl_barrier **ret, zkl_session *s, const char *path,
                             const zkl_barrier_options *options);
 
-/* Frees the handle. The barrier itself is unchanged. Calls in progress fail with ZKL_ECLOSED. */
+/* Frees the handle, not the barrier. Calls in progress fail with ZKL_ECLOSED. */
 ZKL_API void zkl_barrier_free(zkl_barrier *b);
 
 /* Closes the barrier: creates its node, as a persistent one, unless it exists. After an error the
@@ -57,16 +57,16 @@ ZKL_API void zkl_barrier_free(zkl_barrier *b);
  *
  * If the answer was lost with a connection, the call repeats the request. The servers may still do
  * the first one, even if the repetition was refused. So the call returns, or fails, when they
- * cannot do it any more: 22 s after the answer to the repetition, or 1.1 session timeouts if that
- * is longer, with the default drift_permille. A timeout_ms of 0 does not limit that wait; another
- * one does. The same holds for zkl_barrier_remove().
+ * cannot do it any more: mostly 22 s after the answer to the repetition, or 1.1 session timeouts if
+ * that is longer. A timeout_ms of 0 does not limit that wait; another one does. The same holds for
+ * zkl_barrier_remove().
  *
  * Also returns
  *   ZKL_EPATH: path is below an ephemeral node. */
 ZKL_API int zkl_barrier_set(zkl_barrier *b, int64_t timeout_ms);
 
 /* Opens the barrier: deletes its node, if it exists. After an error the barrier may have been
- * opened, or may be opened later, unless the first request was refused.
+ * opened, or may be opened later.
  *
  * Also returns
  *   ZKL_ENOTEMPTY: the node has children. */
@@ -74,7 +74,7 @@ ZKL_API int zkl_barrier_remove(zkl_barrier *b, int64_t timeout_ms);
 
 /* Waits until the barrier is open. The server first catches up with its leader, so the function
  * waits for a barrier that was closed before the call began. The wait continues in the next
- * ZooKeeper session if this one expires. The function may miss that a barrier was open if it is
+ * ZooKeeper session if this one ends. The function may miss that a barrier was open if it is
  * closed again at once.
  *
  * Also returns
@@ -98,9 +98,9 @@ ZKL_API int zkl_double_barrier_new(zkl_double_barrier **ret, zkl_session *s, con
 ZKL_API void zkl_double_barrier_free(zkl_double_barrier *b);
 
 /* Waits until the handle's number of members is there, this member included, and enters with them.
- * If more members come, the first of them enter, in the order in which their nodes were created.
- * The others wait until all of those have left. While the node of a member that crashed in an
- * earlier round stands, no member enters.
+ * If more members come, all of this library, the first of them enter, in the order in which their
+ * nodes were created. The others wait at least until all of those have left. While the node of a
+ * member that crashed in an earlier round stands, no member of this library enters.
  *
  * If the time passes, the member leaves: its node is deleted before the function returns, or later.
  * The other members may have entered with this member just before.
@@ -111,7 +111,7 @@ ZKL_API void zkl_double_barrier_free(zkl_double_barrier *b);
  * may still enter with this member.
  *
  * Also returns
- *   ZKL_ELOST: the ZooKeeper session ended while the member waited, and its node is gone. Other
+ *   ZKL_ELOST: the ZooKeeper session ended while the member waited, and its node with it. Other
  *     members may have entered with this member before that;
  *   ZKL_ELAYOUT: the round there was begun by a later version of this library, and this one does
  *     not know whom it lets in;
@@ -127,7 +127,7 @@ ZKL_API int zkl_double_barrier_enter_async(zkl_double_barrier *b, int64_t timeou
  * node is deleted as zkl_double_barrier_enter() says.
  *
  * Also returns
- *   ZKL_ELOST: the ZooKeeper session ended before the call, and its node is gone. Other members may
+ *   ZKL_ELOST: the ZooKeeper session ended before the call, and the node with it. Other members may
  *     have concluded that this member had left;
  *   ZKL_EPERM: the member is not inside;
  *   ZKL_EBUSY: another call of this handle is in progress;

@@ -48,9 +48,9 @@ ZKL_API void zkl_counter_free(zkl_counter *c);
  * After every result except 0 and ZKL_EUNKNOWN, the number was not written and will not be. A
  * missing node may get the number 0 all the same.
  *
- * These functions never write twice. A missing node is created as a persistent node, but not if the
- * number itself is refused (ZKL_EVERSION, ZKL_EOVERFLOW). Without a fence, or if a parent is
- * missing, it has the number 0 first, and is then written. Missing parents become containers.
+ * These functions write once at most, unless somebody deletes the node. A missing node is created
+ * as a persistent one, but not if the number itself is refused (ZKL_EVERSION, ZKL_EOVERFLOW).
+ * Without a fence, or if a parent is missing, it is 0 first. Missing parents become containers.
  *
  * fence may be NULL. Otherwise it is a grant of the counter's own session, but not of a membership,
  * and the number is written only while the grant's node exists, as by zkl_grant_multi(). Functions
@@ -59,7 +59,7 @@ ZKL_API void zkl_counter_free(zkl_counter *c);
  */
 
 /* Stores the number in *ret; 0 if the node does not exist. The server first catches up with its
- * leader. So the function sees every number whose write returned before this call began. */
+ * leader. So the function sees every write that had returned before this call began. */
 ZKL_API int zkl_counter_get(zkl_counter *c, int64_t timeout_ms, int64_t *ret);
 
 /* Writes value, whatever the number was before. */
@@ -83,11 +83,11 @@ typedef void (*zkl_counter_fn)(int64_t value, void *data);
 /* Watches the counter and stores the watch in *ret. The library calls fn(value, data) when it has
  * read the number for the first time, and whenever it reads another one; a missing node has the
  * number 0. Numbers that follow each other quickly may be left out, but the last one is told.
- * Without a connection there are no calls. While the node's data is no number of the width,
- * or the server refuses to read it, there are no calls, a line is logged, and the watch goes on.
- * After data that were no number, a number may be told again. Costs one watch on the node's data
- * and one on its children. Never waits. c may be freed before the watch.
- * End the watch with zkl_watch_free(); when the session is closed its calls end.
+ * Without a connection no number is read. While the node's data is no number of the width, or the
+ * server refuses to read it, no number is told, a line is logged, and the watch goes on. After data
+ * that were no number, a number may be told again. Costs one watch on the node's data and one on
+ * its children. Never waits. c may be freed before the watch. End the watch with zkl_watch_free();
+ * when the session is closed its calls end.
  *
  * A count-down latch is a counter that is set to the number of those to be waited for. Each of them
  * adds -1 when it is done:

@@ -1,5 +1,5 @@
-/* Work that all processes do once, once in each period, or for each instant. zkl(3) says what all
- * functions have in common. */
+/* Work that one caller does for all: once, once in each period, or for each instant. zkl(3) says
+ * what all functions have in common. */
 #ifndef ZKL_ONCE_H
 #define ZKL_ONCE_H
 
@@ -72,19 +72,20 @@ ZKL_API void zkl_once_free(zkl_once *o);
 
 /* Does the work, on the thread that called zkl_once_call(). grant is lent, to protect what the
  * work changes by zkl_grant_state(), zkl_grant_token() and zkl_grant_multi() without
- * ZKL_MULTI_RELEASE. To record a result, the function stores its bytes and their number in *ret and
- * *ret_size, which are NULL and 0 before; the bytes must be valid until zkl_once_call() returns.
+ * ZKL_MULTI_RELEASE. To record a result, the function stores a pointer to its bytes and their
+ * number in *ret and *ret_size, which are NULL and 0 before; the bytes must be valid until
+ * zkl_once_call() returns.
  *
  * Returns 0 if the work is done. With any other number it has failed: nothing is recorded, and
  * zkl_once_call() returns that number, which should be none of its own. Work that ends its thread,
  * or that a C++ exception leaves, has failed, too, and the lock is released.
  *
- * The work may be begun twice: if its process dies or loses its session before the record is
- * written, another caller may begin it again. */
+ * The work may be begun several times: if its process dies or loses the lock before the record is
+ * written, a caller may begin it again. */
 typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret, size_t *ret_size);
 
-/* Runs fn if the work is due and no other caller does it; if another caller does, waits until that
- * one has. All instants are by the servers' clocks.
+/* Runs fn if the work is due and no other caller does it; if another caller does, waits for that.
+ * All instants are by the servers' clocks.
  *
  * Without a period or a calendar, the work is due until a run is recorded. With a period, the first
  * run is due at once, and the instants count from its beginning. The next run is due at the
@@ -94,29 +95,28 @@ typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret,
  * With a calendar, an instant comes when the clocks of the zone reach a time that the calendar
  * names: where they skip it, as they go forward; and the first time, if they show it twice. If the
  * field of hours is *, each instant of the named days at which they show one of the minutes counts.
- * The work is due at each instant, and stays due for late_ms, or until the next instant. A call
- * made up to slack_ms before an instant waits for it, with the lock. A run is recorded for its
- * instant, and no instant has two.
+ * The work is due at each instant, and without a run stays due for late_ms, or until the next
+ * instant. A call made up to slack_ms before an instant is for that one, and waits for it, with the
+ * lock.
  *
- * The run is recorded in one fenced transaction with the release of the lock. So one run at most is
- * recorded for a due instant, and none begins while the grant of another one is valid. After a
- * caller whose run fails or who loses the lock comes the next in line. When a run is recorded, the
- * callers that wait for it return with that run.
+ * The run is recorded in one fenced transaction with the release of the lock. So no two runs are
+ * recorded for a due instant, unless the record is reset between them, and none begins while the
+ * grant of another one is valid. After a caller whose run fails or who loses the lock comes the
+ * next in line. When a run is recorded, the callers that wait for it return 0.
  *
  * timeout_ms limits the wait for others and for an instant; fn has no limit, and the record one
  * session timeout. With 0 the function does not wait for other callers, but for an instant that is
- * at most slack_ms away. Unless ret is NULL, the run that was recorded last is stored in *ret; free
- * it with zkl_once_run_free(). The token tells whether it is the caller's own. NULL: it was reset
- * since.
+ * at most slack_ms away. Unless ret is NULL, the last run of which the handle knows is stored in
+ * *ret; free it with zkl_once_run_free(). The token tells whether it is the caller's own. NULL: it
+ * was reset since.
  *
  * Returns 0 if the work is done for now; or
- *   ZKL_ELAYOUT: path/record is no record, or is one of another calendar or zone, or this host's
- *     tzdata has other times for the zone; or a child of path that arrived first belongs to an
- *     incompatible recipe;
+ *   ZKL_ELAYOUT: path/record is no record, or is one of another calendar or zone or without one, or
+ *     this host's tzdata has another time for its instant; or as zkl_mutex_lock() says;
  *   ZKL_EOVERDUE: the last instant of the calendar has no run, and is longer ago than late_ms;
  *   ZKL_ELOST: fn has returned 0, but the lock was lost: nothing is recorded;
  *   ZKL_EVERSION: fn has returned 0, but the record was reset while fn ran: nothing is recorded;
- *   ZKL_EUNKNOWN: fn has returned 0, and the record may or may not have been written;
+ *   ZKL_EUNKNOWN: fn has returned 0, and the record may have been written, or may yet be;
  *   ZKL_ELIMIT: the result is too large, and nothing is recorded; or as zkl(3) says;
  *   ZKL_EINVAL: o, fn, or a result that has bytes, is NULL;
  *   another number that fn has returned;
@@ -154,19 +154,18 @@ ZKL_API int zkl_once_begin_async(zkl_once *o, int64_t timeout_ms, zkl_acquired_f
  *   ZKL_EPERM: the grant was released, or is none of o's;
  *   ZKL_ELOST: the grant was lost, or a later run of o has begun;
  *   ZKL_EVERSION: the record was reset while the work ran;
- *   ZKL_EUNKNOWN: the record may or may not have been written;
+ *   ZKL_EUNKNOWN: the record may have been written, or may yet be;
  *   ZKL_ELIMIT: size is more than ZKL_ONCE_RESULT_MAX;
  *   ZKL_EINVAL: o or grant is NULL, or result is and size is not 0;
  *   ZKL_EACCES, ZKL_EPROTO, ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST, ZKL_EDEADLK, ZKL_ECLOSED,
  *     ZKL_ECHILD.
- * After every result except 0 and ZKL_EUNKNOWN, nothing is recorded. */
+ * After every result except 0 and ZKL_EUNKNOWN, this call records nothing. */
 ZKL_API int zkl_once_end(zkl_once *o, const zkl_grant *grant, const void *result, size_t size,
                          int64_t timeout_ms);
 
 /* Reads the run that was recorded last and stores it in *ret, unless ret is NULL; free it with
- * zkl_once_run_free(). NULL: it was reset since. The next run may be due since: due_ms says so. The
- * server first catches up with its leader. Blocks for timeout_ms at most; 0 means one session
- * timeout.
+ * zkl_once_run_free(). NULL: it was reset since. The next run may be due since (due_ms). The server
+ * first catches up with its leader. Blocks for timeout_ms at most; 0 means one session timeout.
  *
  * Returns 0; or
  *   ZKL_ENOENT: no run is recorded;

@@ -42,10 +42,9 @@ typedef struct zkl_contender {
     uint64_t token;     /* the czxid of the node */
     int64_t session_id; /* the session that owns the node; 0: a persistent node */
     int64_t ctime_ms;   /* when the node was created: ms since 1970 by the server's wall clock */
-    int holds; /* judged by the names: 1: the contender holds; 0: it waits for another one. A
-                  contender that is older than the last change of its semaphore's limit counts as
-                  holding, as an earlier limit may have admitted it; but one with numbered permits
-                  only if its node has numbers */
+    int holds; /* a guess by names: 1: the contender holds; 0: it waits. One that is older than the
+                  last change of its semaphore's limit counts as holding, as an earlier limit may
+                  have admitted it; but one with numbered permits only if its node has numbers */
     zkl_kind kind;
     zkl_client client;
     int retains; /* 1: the name says that the contender's mutex handle retains (retain_ms): as a
@@ -84,38 +83,38 @@ ZKL_API int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path,
 /* Returns the number of contenders in the snapshot. */
 ZKL_API size_t zkl_queue_count(const zkl_queue *q);
 
-/* Returns contender i, which is valid as long as the snapshot. Contender 0 is the first in line.
- * Returns NULL if there is no contender i. */
+/* Returns contender i, from 0, which is valid as long as the snapshot; NULL if there is none. */
 ZKL_API const zkl_contender *zkl_queue_get(const zkl_queue *q, size_t i);
 
 /* Frees a snapshot. */
 ZKL_API void zkl_queue_free(zkl_queue *q);
 
-/* Asks contenders at path to give way, as Curator's Revoker does: sets the data of their nodes to
- * "__REVOKE__", which replaces the payload. A holder of this library hears the request through
+/* Asks contenders at path to give way, as Curator's Revoker does: writes "__REVOKE__" into their
+ * nodes, in place of the payload. A holder of this library can hear the request through
  * zkl_grant_on_revoke(), ZKL_ELECTION_ASKED or ZKL_SHARDS_ASKED; a holder of Curator hears it if it
  * is revocable. The request forces nothing. The function does not wait for the holder, which may
  * give way later or never.
  *
- * node is the name of a contender's node. The contender may still be waiting: it hears the request
- * when it holds. If node is NULL, the function asks every contender that holds now: one contender
- * of a lock; the writer, or each reader, of a read-write lock; each contender that holds permits.
+ * node is the name of a contender's node. The contender may still be waiting: one of this library
+ * can hear the request when it holds. If node is NULL, the function asks every contender that
+ * holds: one contender of a lock; the writer, or each reader, of a read-write lock; each contender
+ * that holds permits.
  *
  * The function stores in *ret a snapshot of the contenders that were asked, as they were before:
  * owner is the payload that was replaced. Blocks for timeout_ms at most; 0 means one session
- * timeout. Asking twice does no harm. After an error some contenders may have been asked.
+ * timeout. After an error some contenders may have been asked, or may yet be.
  *
  * Returns 0; or
  *   ZKL_ENOENT: path does not exist, no contender holds, node is no contender's, or those to be
  *     asked have left during the call;
- *   ZKL_EACCES: the server refused permission to read path or to write a contender's node;
+ *   ZKL_EACCES: the server refused permission to read path, or to read or write a contender's node;
  *   the other codes of zkl_queue_read(). */
 ZKL_API int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, const char *node,
                              int64_t timeout_ms);
 
 /* Removes a contender's node by force. Use it for a contender that is known to be dead or cannot be
- * asked. The removed contender may still believe that it holds the lock until its next event or its
- * deadline; until then only the token protects.
+ * asked. The removed contender may still believe that it holds the lock, one of this library until
+ * its next event or its deadline; until then only the token protects.
  *
  * node and token are those of the contender in a snapshot of path, so the function removes only a
  * contender that the caller has seen. It reads the node once more before it deletes it. (Some
@@ -125,7 +124,7 @@ ZKL_API int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, 
  *
  * Returns 0 if the node is gone; or
  *   ZKL_ENOENT: the contender no longer exists, and this call did not remove it;
- *   ZKL_EACCES: the server refused permission to read path or to delete the node;
+ *   ZKL_EACCES: the server refused permission to read path or the node, or to delete the node;
  *   ZKL_ENOTEMPTY: the node has children;
  *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed; the node may have been removed, or
  *     may be removed later;
@@ -140,15 +139,15 @@ typedef void (*zkl_queue_fn)(void *data);
 /* Watches the queue at path and stores the watch in *ret. The library calls fn(data)
  *   when it has looked at path for the first time;
  *   whenever a contender may have arrived or left, or path has been created or deleted;
- *   after each new connection or session;
+ *   when it has looked again after a new connection or session;
  *   when it can no longer read path; zkl_queue_read() then returns the reason;
  *   when the session watches too many paths (512 KiB in all).
  *
- * A read in the same session that begins in or after a call of fn sees every change that it
- * reports. A later call reports later changes. Several changes share a call: there are at most ten
- * such calls a second, and for a queue of n contenders at most one in 100 + n / 10 ms. Changes of
- * data are not reported. The session needs read permission for path. path need not exist. Never
- * waits. End the watch with zkl_watch_free(); when the session is closed its calls end.
+ * A read in the same ZooKeeper session that begins in or after a call of fn sees every change that
+ * it reports. A later call reports later changes. Several changes may share a call: there are about
+ * ten a second at most, and fewer for a long queue. Changes of data are not reported. The session
+ * needs read permission for path. path need not exist. Never waits. End the watch with
+ * zkl_watch_free(); when the session is closed its calls end.
  *
  * Returns 0; or
  *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */

@@ -2,7 +2,7 @@
  * shards are its own, with a grant for each, and is asked to give a shard up when it moves to
  * another member. A shard is worked on only with its grant, which is that of a lock: one holder at
  * a time, who knows its deadline, and a fencing token that rises. Below one path, "PATH/members" is
- * the group and "PATH/shards/K" the lock of shard K. Programs and "zkl shards" commands share one
+ * the group and "PATH/shards/K" the lock of shard K. Programs and "zkl shards" commands may share a
  * group. zkl_shards_plan() says how evenly shards are shared out, and zkl(3) what all functions
  * have in common. */
 #ifndef ZKL_SHARDS_H
@@ -22,18 +22,18 @@ typedef enum zkl_shards_event {
                                shard until it calls zkl_grant_release(). Check the grant before each
                                action: the event may come so late that it is over */
     ZKL_SHARDS_ASKED = 2,   /* the shard is to be given up: finish what is under way, begin nothing
-                               new, and release the grant. Another contender waits for the shard,
-                               or zkl_queue_revoke() has asked for it, or zkl_shards_free() was
-                               called. Told at most once for each grant. LOST may follow */
+                               new, and release the grant. Another contender waits for the shard, or
+                               somebody has asked for it, as by zkl_queue_revoke(), or
+                               zkl_shards_free() was called. Told at most once for each grant. LOST
+                               may follow */
     ZKL_SHARDS_LOST = 3,    /* the grant was lost: stop at once, and release the grant. Until then
-                               this program does not get the shard again. When this call has
-                               returned, the node is deleted (zkl(7), "After a loss"). Not told of a
-                               grant that was released before */
+                               this handle does not get the shard again. zkl(7), "After a loss",
+                               says when the node goes. Not told of a grant that was released */
     ZKL_SHARDS_FAILED = 4,  /* news->err is in the way: of the program as a member, or of the lock
-                               of one shard. The library tries again after a pause of 1 s, which
-                               doubles up to 30 s. ZKL_EBUSY: another's node has the id; the
-                               program joins when that is gone. The same error is told once, or
-                               once for each shard, until it has passed */
+                               of one shard. The library tries again after pauses that grow from 1 s
+                               to 30 s. ZKL_EBUSY: another node has the id; the program joins when
+                               that is gone. An error that stays the same is told once, or once for
+                               each shard */
     ZKL_SHARDS_STOPPED = 5  /* the last event: fn_data may go. news->err is the reason:
                                ZKL_ECLOSED, the session was closed; ZKL_EAUTH, the server refused
                                its credentials; NULL: zkl_shards_free() was called, and all grants
@@ -50,7 +50,7 @@ typedef struct zkl_shards_news {
 
 /* Called on a library thread, in the order of events. While a call has not returned, no other event
  * is told, and a shard that others wait for may stay with this program. So hand the work to threads
- * of the program. zkl_grant_remaining_ms() tells the deadline on any thread. */
+ * of the program. zkl_grant_remaining_ms() tells the time left, on any thread. */
 typedef void (*zkl_shards_fn)(zkl_shards *shards, zkl_shards_event event,
                               const zkl_shards_news *news, void *data);
 
@@ -70,7 +70,7 @@ typedef struct zkl_shards_options {
     }
 
 /* Joins the group at path/members as the member id, takes part in the shards 0 to count - 1, and
- * stores the handle in *ret. Calls fn for each event, even before the function has returned. count
+ * stores the handle in *ret. Calls fn for each event, perhaps before the function returns. count
  * is 1 to ZKL_SHARDS_MAX; members may say different counts, as zkl_shards_plan() says. path is as
  * for zkl_mutex_new(), and id as for zkl_member_join(): use the host's name, so that a program that
  * is started again has the same shards; if a host has several programs, add a number. Never waits.
@@ -87,20 +87,19 @@ typedef struct zkl_shards_options {
  * end_work() lets a thread end what it does for the shard, and call zkl_grant_release() once, even
  * if it is called for ASKED and then for LOST.
  *
- * The library asks for a shard when the plan has given it to this member for half a second. It
- * keeps a shard until somebody waits for its lock while the plan gives the shard to another member,
- * or while others may think that this member is gone; then it tells ZKL_SHARDS_ASKED. There is no
- * limit for the time from ASKED to the release, and other members wait that long. A program may
- * give up a shard unasked, as one on which it cannot work: the library asks for it again after a
- * pause of 1 s, which doubles up to 30 s.
+ * The library asks for a shard when the plan has given it to this member for half a second. If the
+ * plan gives a shard of this program to another member, or others may think that this member is
+ * gone, the library keeps it until somebody waits for its lock; then it tells ZKL_SHARDS_ASKED.
+ * There is no limit for the time from ASKED to the release, and other members wait that long. A
+ * program may give up a shard unasked, as one on which it cannot work: the library asks for it
+ * again after a pause of 1 s, and up to 30 s if that happens again.
  *
  * All is done in one ZooKeeper session, which is kept proved (see zkl(7)). When it ends, each grant
- * is LOST, and the program joins again in the next one. A shard costs what a mutex costs. A session
- * can have some 5,000 of them whose nodes have paths of 200 bytes, since its ephemeral nodes may
- * have 1 MiB of paths in all.
+ * is LOST, and the program joins again in the next one. A session can have some 5,000 shards whose
+ * nodes have paths of 200 bytes, since its ephemeral nodes may have 1 MiB of paths in all.
  *
  * Returns 0; or
- *   ZKL_EBUSY: a member of this session has this path and id, and has not left;
+ *   ZKL_EBUSY: a member of this session has this id in path/members, and was not asked to leave;
  *   ZKL_EINVAL, ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_shards_start(zkl_shards **ret, zkl_session *s, const char *path, size_t count,
                              const char *id, zkl_shards_fn fn, void *fn_data,
@@ -108,9 +107,9 @@ ZKL_API int zkl_shards_start(zkl_shards **ret, zkl_session *s, const char *path,
 
 /* Leaves the group, gives up the shards, and frees the handle. No further lock is acquired, and
  * ZKL_SHARDS_ASKED is told of each shard that the program has, unless it was told before. Events
- * come up to ZKL_SHARDS_STOPPED: their handle must not be used any more, and fn_data must be valid
- * until then. Grants do not end with the handle, and must be released. To end a program without a
- * drain, call zkl_session_close() instead, and free the handle after that. */
+ * may come, up to ZKL_SHARDS_STOPPED: their handle must not be used any more, and fn_data must be
+ * valid until then. Grants do not end with the handle, and must be released. To end a program
+ * without a drain, call zkl_session_close() instead, and free the handle after that. */
 ZKL_API void zkl_shards_free(zkl_shards *shards);
 
 ZKL_END
