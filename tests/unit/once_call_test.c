@@ -850,3 +850,31 @@ TEST_CASE(options_of_calendars)
     }
     zkl_session_close(s);
 }
+
+static void *make_canceled(void *data)
+{
+    zkl_once_options o = ZKL_ONCE_OPTIONS_INIT;
+
+    o.calendar = "30 2 * * *";
+    o.zone = "Pacific/Apia"; /* which nothing has read before */
+    pthread_cancel(pthread_self());
+    CHECK_INT(zkl_once_new(&once, s, "/l", &o), 0);
+    pthread_testcancel();
+    return data;
+}
+
+/* A file is read, which is a point of cancellation, and GLib's lock would stay taken. */
+TEST_CASE(zone_is_read_whole)
+{
+    pthread_t thread;
+    void *result;
+
+    s = fake_session();
+    once = NULL;
+    REQUIRE(pthread_create(&thread, NULL, make_canceled, NULL) == 0);
+    pthread_join(thread, &result);
+    CHECK(result == PTHREAD_CANCELED);
+    CHECK(once != NULL);
+    zkl_once_free(once);
+    zkl_session_close(s);
+}

@@ -394,6 +394,34 @@ TEST_CASE(the_last_reference_is_given_up_whole)
     CHECK(result == PTHREAD_CANCELED);
 }
 
+static void *use_tls_canceled(void *data)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    const zkl_session_claim claim = {.id = 1};
+    zkl_session *s;
+
+    o.tls_ca = o.tls_cert = o.tls_key = "/dev/null";
+    pthread_cancel(pthread_self());
+    CHECK_INT(zkl_session_open(&s, "a", &o, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_session_end("a", &o, &claim, 0), ZKL_EINVAL);
+    ((struct ending *)data)->went_on = true;
+    pthread_testcancel();
+    return NULL;
+}
+
+/* Where libzookeeper has TLS, files are read, which is a point of cancellation. */
+TEST_CASE(files_of_tls_are_read_whole)
+{
+    struct ending e = {.went_on = false};
+    pthread_t thread;
+    void *result;
+
+    REQUIRE(pthread_create(&thread, NULL, use_tls_canceled, &e) == 0);
+    pthread_join(thread, &result);
+    CHECK(e.went_on);
+    CHECK(result == PTHREAD_CANCELED);
+}
+
 /* ---- a list of servers that changes, and what the ensemble says of itself: the session stays ----
  */
 
