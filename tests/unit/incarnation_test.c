@@ -104,8 +104,10 @@ TEST_CASE(why_there_is_no_connection)
     fake_event(STORE_EV_DOWN);
     CHECK_INT(zkl_session_wait(s, 0), ZKL_EUNREACHABLE);
     fake_event(STORE_EV_HOST);
-    fake_event(STORE_EV_BEGIN);
     CHECK_INT(zkl_session_wait(s, 0), ZKL_EHOST);
+    fake_event(STORE_EV_BEGIN);
+    CHECK_INT(zkl_session_wait(s, 0), ZKL_EUNREACHABLE); /* a name was found */
+    fake_event(STORE_EV_HOST);
     fake_event(STORE_EV_FOREIGN);
     CHECK(s->foreigners && !s->host_unknown);
     fake_event(STORE_EV_BEGIN);
