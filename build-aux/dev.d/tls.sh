@@ -35,8 +35,9 @@ build_client() {
 tls() {
     local test again=()
     [ -e "$client/built" ] || build_client
-    build tls tools/zkl lib/libzkl.la tests/support/zkl-watchdog
+    build tls tools/zkl lib/libzkl.la tests/support/zkl-watchdog tests/unit/unit
     failed=0
+    one_test tls tests/unit/unit _build/tls/tests/unit/unit session.files_of_tls_are_read_whole
     for test in tls stunnel; do
         one_test tls tests/tls/$test.sh bash tests/tls/$test.sh
     done

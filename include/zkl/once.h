@@ -164,8 +164,8 @@ ZKL_API int zkl_once_end(zkl_once *o, const zkl_grant *grant, const void *result
                          int64_t timeout_ms);
 
 /* Reads the run that was recorded last and stores it in *ret, unless ret is NULL; free it with
- * zkl_once_run_free(). NULL: it was reset since. The next run may be due since (due_ms). The server
- * first catches up with its leader. Blocks for timeout_ms at most; 0 means one session timeout.
+ * zkl_once_run_free(). The next run may be due since: due_ms says so. The server first catches up
+ * with its leader. Blocks for timeout_ms at most; 0 means one session timeout.
  *
  * Returns 0; or
  *   ZKL_ENOENT: no run is recorded;

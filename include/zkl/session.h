@@ -123,9 +123,8 @@ typedef enum zkl_outage {
     ZKL_OUTAGE_ROLLED_BACK = 12, /* the servers' data is older than what the session has seen */
     ZKL_OUTAGE_AUTH = 13,        /* the server refused the credentials, or demands some */
     ZKL_OUTAGE_CLOSED = 14,      /* zkl_session_close() was called */
-    ZKL_OUTAGE_CERTIFICATE = 15 /* since the last connection, a file or a certificate of TLS was not
-                                   accepted, or what answered did not speak TLS; the error of
-                                   zkl_session_wait() says more */
+    ZKL_OUTAGE_CERTIFICATE = 15  /* by TLS: a file or a certificate is not accepted, or what answers
+                                    does not speak TLS; zkl_session_wait() says more */
 } zkl_outage;
 
 /* A callback (zkl(3), Threads and callbacks). id is the id of the ZooKeeper session concerned, or

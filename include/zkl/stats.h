@@ -26,7 +26,7 @@ typedef struct zkl_stats {
 
     /* Acquisitions: of locks, permits and leadership. All levels of a reentrant lock count as one;
      * each turn of a lock that is retained counts. A call that fails before its acquisition begins
-     * does not count, nor does the grant of a membership. */
+     * does not count, nor does the grant of a membership, nor a zkl_once whose work is done. */
     uint64_t acquisitions;           /* that ended with a grant */
     uint64_t acquisitions_discarded; /* of those: given back at once, since the call had failed */
     uint64_t failed_busy;            /* that ended with ZKL_EBUSY */
@@ -35,7 +35,7 @@ typedef struct zkl_stats {
     uint64_t failed_closed;          /* ZKL_ECLOSED */
     uint64_t failed_unreachable;     /* ZKL_EUNREACHABLE, ZKL_EHOST */
     uint64_t failed_denied;          /* ZKL_EACCES, ZKL_EAUTH */
-    uint64_t failed_other;           /* another error, or the work of a zkl_once was done */
+    uint64_t failed_other;           /* another error */
     zkl_histogram wait;              /* from the beginning to the grant */
     zkl_histogram hold;              /* from the grant to its end */
     uint64_t lost_deadline;          /* grants lost, because of ZKL_LOSS_DEADLINE */

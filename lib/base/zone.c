@@ -1,17 +1,22 @@
 #include "zone.h"
 
+#include <pthread.h>
 #include <string.h>
 
 /* Refuses rules, offsets, paths, and files that are no zone, though GLib takes them: a record must
- * name a zone that every host reads alike. */
+ * name a zone that every host reads alike. The thread cannot be cancelled while GLib reads the
+ * file, since GLib has a lock then. */
 GTimeZone *zone_open(const char *name)
 {
     static const char all[] = G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_/+-";
+    int before;
 
     if (name[strspn(name, all)] != 0 ||
         (strcmp(name, "UTC") != 0 && (name[0] == '/' || !strchr(name, '/'))))
         return NULL;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     GTimeZone *zone = g_time_zone_new_identifier(name);
+    pthread_setcancelstate(before, NULL);
     if (zone && strcmp(g_time_zone_get_identifier(zone), name) == 0)
         return zone;
     g_clear_pointer(&zone, g_time_zone_unref);

@@ -423,6 +423,7 @@ struct once_look {
     struct driven driven;
     zkl_once *of;
     struct once machine;
+    GBytes **ret; /* where its caller, which waits, gets the record; NULL: nowhere */
 };
 
 static struct once_look *once_look_of(struct driver *d)
@@ -442,10 +443,13 @@ static void once_look_step(struct driver *d, const struct machine_event *ev,
 
 static void once_look_on_verdict(struct driver *d, const struct machine_action *a)
 {
+    const struct once_look *x = once_look_of(d);
     struct call *c = &driven_of(d)->call;
 
     if (a->verdict != ONCE_DONE)
-        once_explain(once_look_of(d)->of, (enum once_verdict)a->verdict, a->rc, &c->error);
+        once_explain(x->of, (enum once_verdict)a->verdict, a->rc, &c->error);
+    else if (x->ret) /* another call may read the record again before the caller wakes */
+        *x->ret = g_bytes_ref(x->of->last);
     call_end_as(c, &c->error);
 }
 
@@ -462,16 +466,29 @@ static const struct call_ops once_look_ops = {.waits = true,
                                               .replaced = driven_replaced,
                                               .free = driven_free};
 
-/* Looks at the record, or deletes it. Returns 0, or the thread's last error. */
-static int once_look(zkl_once *o, enum once_goal goal, int64_t timeout_ms)
+/* Looks at the record, or deletes it. Stores the record that it finds in *ret, which may be NULL.
+ * Returns 0, or the thread's last error. */
+static int once_look(zkl_once *o, enum once_goal goal, int64_t timeout_ms, GBytes **ret)
 {
     struct once_look *x = g_new0(struct once_look, 1);
 
     x->of = o;
     x->machine.goal = goal;
+    x->ret = ret;
     call_init(&x->driven.call, &once_look_ops, o->session, g_strdup(o->record), NULL, NULL);
     driver_init(&x->driven.driver, &once_look_driver, o->session, STORE_CONTAINER);
     return call_run(&x->driven.call, timeout_ms);
+}
+
+/* Looks at the record. Stores the run in *ret. Returns 0, or the thread's last error. */
+static int once_look_at_run(zkl_once *o, int64_t timeout_ms, zkl_once_run **ret)
+{
+    GBytes *found = NULL;
+    const int code = once_look(o, ONCE_LOOK, timeout_ms, &found);
+
+    if (!code)
+        *ret = once_new_run(found);
+    return code;
 }
 
 /* Returns the run in the record that was read or written last; NULL: there was none, or it was
@@ -525,9 +542,10 @@ static int once_record(zkl_once *o, const zkl_grant *grant, const struct once_st
 static int once_read_outcome(zkl_once *o, const struct once_started *started, int64_t end)
 {
     zkl_error unknown;
+    zkl_once_run *run = NULL;
 
     zkl_last_error(&unknown);
-    zkl_once_run *run = once_look(o, ONCE_LOOK, call_left_ms(end)) == 0 ? once_last_run(o) : NULL;
+    once_look_at_run(o, call_left_ms(end), &run);
     const bool own = run && run->token == started->token;
     zkl_once_run_free(run);
     return own ? 0 : error_keep(&unknown);
@@ -689,14 +707,17 @@ int zkl_once_begin_async(zkl_once *o, int64_t timeout_ms, zkl_acquired_fn fn, vo
 int zkl_once_done(zkl_once *o, int64_t timeout_ms, zkl_once_run **ret)
 {
     int code = once_check(o, "zkl_once_done", true);
+    zkl_once_run *run = NULL;
 
     if (code)
         return code;
     once_ref(o);
-    code = once_look(o, ONCE_LOOK, timeout_ms);
-    if (!code && ret)
-        *ret = once_last_run(o);
+    code = once_look_at_run(o, timeout_ms, &run);
     once_unref(o);
+    if (ret && run)
+        *ret = run;
+    else
+        zkl_once_run_free(run);
     return code;
 }
 
@@ -707,7 +728,7 @@ int zkl_once_reset(zkl_once *o, int64_t timeout_ms)
     if (code)
         return code;
     once_ref(o);
-    code = once_look(o, ONCE_RESET, timeout_ms);
+    code = once_look(o, ONCE_RESET, timeout_ms, NULL);
     once_unref(o);
     return code;
 }

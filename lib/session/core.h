@@ -80,7 +80,7 @@ struct zkl_session {
     bool hears_ensemble;        /* the watch on /zookeeper/config is set */
     enum store_trouble trouble; /* why there is no connection, as far as the store knows */
     bool host_unknown;
-    char *unusable;     /* why no server is a partner for TLS; NULL: it is not known */
+    char *unusable;     /* why no server is a partner for TLS; NULL: that is not the reason */
     bool refused;       /* the servers have refused the credentials, for good */
     enum loss ended;    /* why the last incarnation has ended */
     int64_t late_until; /* until then a server may do what was asked for in an earlier incarnation;

@@ -123,16 +123,12 @@ static void set_unusable(zkl_session *s, const char *why)
     s->unusable = g_strdup(why);
 }
 
-static void on_store_unusable(void *context, const char *why)
-{
-    set_unusable(context, why);
-}
-
-static void on_store_trouble(void *context, enum store_trouble trouble)
+static void on_store_trouble(void *context, enum store_trouble trouble, const char *unusable)
 {
     zkl_session *s = context;
 
     s->trouble = s->up ? TROUBLE_UNKNOWN : trouble;
+    set_unusable(s, s->up ? NULL : unusable);
 }
 
 static int64_t on_store_left(void *context)
@@ -160,9 +156,8 @@ void incarnation_begin(zkl_session *s)
                                         .acl = s->acl,
                                         .log = s->log,
                                         .tls = &s->tls};
-    const struct store_sink sink = {
-        on_store_event, on_store_watch,   on_store_closed,   s,
-        &s->monitor,    on_store_trouble, on_store_unusable, on_store_left};
+    const struct store_sink sink = {on_store_event, on_store_watch,   on_store_closed, s,
+                                    &s->monitor,    on_store_trouble, on_store_left};
 
     s->hooks = &incarnation_hooks;
     outage_begin(s);
@@ -479,7 +474,7 @@ static void on_store_event(void *context, enum store_event event, int64_t id, in
         break;
     case STORE_EV_BEGIN:
         s->begun = clock_now();
-        s->foreigners = false;
+        s->foreigners = s->host_unknown = false;
         break;
     case STORE_EV_HOST:
     case STORE_EV_FOREIGN:

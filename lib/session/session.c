@@ -189,11 +189,15 @@ static int session_refuse_open(zkl_error *reterr, int code, const char *path, co
     return code;
 }
 
+/* The calling thread cannot be cancelled while it reads the files. */
 static bool session_check_tls(const zkl_session_options *o, zkl_error *reterr)
 {
     const struct tls_files tls = session_tls(o);
-    char *wrong = tls_files_check(&tls);
+    int before;
 
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    char *wrong = tls_files_check(&tls);
+    pthread_setcancelstate(before, NULL);
     if (wrong)
         session_refuse_open(reterr, ZKL_EINVAL, "options", wrong);
     g_free(wrong);

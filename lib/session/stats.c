@@ -185,6 +185,8 @@ void stats_failed(zkl_session *s, int code)
     case ZKL_EAUTH:
         stats->failed_denied++;
         break;
+    case ZKL_EEXIST: /* the work of a zkl_once is done: nothing has failed */
+        break;
     default:
         stats->failed_other++;
     }
@@ -247,7 +249,7 @@ struct sample {
     }
 #define FAILED(member, reason)                                                                     \
     SAMPLE(COUNTER, failed_##member, "acquisition_failures_total", "reason=\"" reason "\"",        \
-           "Calls that ended without a grant.")
+           "Acquisitions that failed.")
 #define LOST(member)                                                                               \
     SAMPLE(COUNTER, lost_##member, "grants_lost_total", "reason=\"" #member "\"", "Grants lost.")
 

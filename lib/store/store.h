@@ -120,11 +120,10 @@ struct store_sink {
     void (*closed)(void *context);
     void *context;
     pthread_mutex_t *monitor;
-    /* Called while there is no connection, with what is known of why. May be NULL. */
-    void (*trouble)(void *context, enum store_trouble trouble);
-    /* Called when no server is a partner for TLS, with the reason. The store goes on trying. May be
+    /* Called while there is no connection, with what is known of why, in the place of what was told
+     * before. unusable: why no server is a partner for TLS; NULL: that is not the reason. May be
      * NULL. */
-    void (*unusable)(void *context, const char *why);
+    void (*trouble)(void *context, enum store_trouble trouble, const char *unusable);
     /* Returns how many ns are left until the deadline of what is held; 0: no deadline is ahead.
      * Called with the monitor held. May be NULL. */
     int64_t (*left)(void *context);

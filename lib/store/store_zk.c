@@ -641,11 +641,13 @@ static bool store_zk_submit(struct store *store, const struct store_request *req
  * has ended before that. */
 enum { HEARD_MS = 1000, CONFIG_MAX = 64 * 1024 };
 
-static void store_zk_tell_trouble(struct store *store, enum store_trouble trouble)
+/* unusable: as of store_sink.trouble. */
+static void store_zk_tell_trouble(struct store *store, enum store_trouble trouble,
+                                  const char *unusable)
 {
     pthread_mutex_lock(store->sink.monitor);
     if (!store->closing && store->sink.trouble)
-        store->sink.trouble(store->sink.context, trouble);
+        store->sink.trouble(store->sink.context, trouble, unusable);
     pthread_mutex_unlock(store->sink.monitor);
 }
 
@@ -660,14 +662,9 @@ static struct probe_tls *store_zk_use_tls(const struct store *store, struct prob
     return tls->tls ? tls : NULL;
 }
 
-/* Frees what *tls has. If tells, tells the session tls->why before, unless there is a
- * connection. */
-static void store_zk_end_tls(struct store *store, struct probe_tls *tls, bool tells)
+/* Frees what *tls has. */
+static void store_zk_end_tls(struct probe_tls *tls)
 {
-    pthread_mutex_lock(store->sink.monitor);
-    if (tells && tls->why && !store->closing && !store->up && store->sink.unusable)
-        store->sink.unusable(store->sink.context, tls->why);
-    pthread_mutex_unlock(store->sink.monitor);
     tls_free(tls->tls);
     g_free(tls->why);
 }
@@ -753,7 +750,7 @@ static void store_zk_pass_on(struct store *store, zhandle_t *zh)
     const bool serves = !tls.why && probe_serves(all, used);
     GArray *servers = serves ? zk_servers_find_all(all) : NULL;
     const bool dropped = serves && store_zk_drop_stuck(servers);
-    store_zk_end_tls(store, &tls, false);
+    store_zk_end_tls(&tls);
     if (servers)
         g_array_unref(servers);
     g_free(all);
@@ -779,8 +776,8 @@ static char *zk_servers_find_hosts(struct store *store, enum store_event *ret, b
     *ret = !found.named                                        ? STORE_EV_HOST
            : store->tls.ca && found.trouble != TROUBLE_FOREIGN ? STORE_EV_DOWN
                                                                : STORE_EV_FOREIGN;
-    store_zk_tell_trouble(store, found.trouble);
-    store_zk_end_tls(store, &tls, !hosts);
+    store_zk_tell_trouble(store, found.trouble, hosts ? NULL : tls.why);
+    store_zk_end_tls(&tls);
     if (!hosts || (again && !found.answered)) {
         g_free(resolved);
         g_free(hosts);
@@ -1167,7 +1164,7 @@ static enum store_event store_zk_make_handle(struct store *store, zhandle_t **re
         return why;
     /* libzookeeper ends the process if the system refuses it a thread. */
     if (!thread_can_start_two()) {
-        store_zk_tell_trouble(store, TROUBLE_MEMORY);
+        store_zk_tell_trouble(store, TROUBLE_MEMORY, NULL);
         g_free(hosts);
         return STORE_EV_DOWN;
     }
@@ -1185,7 +1182,7 @@ static enum store_event store_zk_make_handle(struct store *store, zhandle_t **re
     names_end();
     g_free(hosts);
     if (!*ret && probe_own_trouble() != TROUBLE_UNKNOWN)
-        store_zk_tell_trouble(store, probe_own_trouble());
+        store_zk_tell_trouble(store, probe_own_trouble(), NULL);
     if (*ret)
         zoo_set_servers_resolution_delay(*ret, -1);
     return STORE_EV_DOWN;
@@ -1273,12 +1270,13 @@ static void store_zk_look_around(struct store *store, zhandle_t *zh, int after_m
     pthread_mutex_unlock(store->sink.monitor);
     struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
     const bool asks = !tls.why;
-    const enum store_trouble trouble = asks ? probe_trouble(store->hosts, used) : TROUBLE_UNKNOWN;
+    const enum store_trouble trouble =
+        asks ? probe_trouble(store->hosts, used) : probe_own_trouble();
     if (asks && away && trouble > TROUBLE_REFUSED) /* else nobody is there to be greeted */
         evidence = probe_zxid(store->hosts, store->seen, used);
-    if (asks && evidence == ROLLBACK_NONE)
-        store_zk_tell_trouble(store, trouble);
-    store_zk_end_tls(store, &tls, evidence == ROLLBACK_NONE);
+    /* a server that greets us takes our certificate */
+    store_zk_tell_trouble(store, trouble, evidence == ROLLBACK_NONE ? tls.why : NULL);
+    store_zk_end_tls(&tls);
     pthread_mutex_lock(store->sink.monitor);
     if (store_zk_is_out(store, connections) && away)
         store->sink.event(store->sink.context, told[evidence], 0, 0);

@@ -240,10 +240,10 @@ bool fake_alone(const struct store_request *request, struct store_reply *reply)
     return g_str_has_suffix(request->path, "/l") || strstr(request->path, "/l/");
 }
 
-void fake_trouble(enum store_trouble trouble)
+void fake_trouble(enum store_trouble trouble, const char *unusable)
 {
     session_lock(fake.sink.context);
-    fake.sink.trouble(fake.sink.context, trouble);
+    fake.sink.trouble(fake.sink.context, trouble, unusable);
     session_unlock(fake.sink.context);
 }
 

@@ -13,7 +13,7 @@ extern const struct store_ops fake_ops;
 zkl_session *fake_session(void); /* connected */
 zkl_session *fake_open_session(const char *connect, const zkl_session_options *options);
 void fake_event(enum store_event event);
-void fake_trouble(enum store_trouble trouble);
+void fake_trouble(enum store_trouble trouble, const char *unusable);
 void fake_event_of(enum store_event event, int64_t id, int timeout_ms);
 void fake_reconnect(void);    /* in the same session */
 void fake_next_session(void); /* this one has expired */

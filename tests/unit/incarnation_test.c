@@ -104,8 +104,10 @@ TEST_CASE(why_there_is_no_connection)
     fake_event(STORE_EV_DOWN);
     CHECK_INT(zkl_session_wait(s, 0), ZKL_EUNREACHABLE);
     fake_event(STORE_EV_HOST);
-    fake_event(STORE_EV_BEGIN);
     CHECK_INT(zkl_session_wait(s, 0), ZKL_EHOST);
+    fake_event(STORE_EV_BEGIN);
+    CHECK_INT(zkl_session_wait(s, 0), ZKL_EUNREACHABLE); /* a name was found */
+    fake_event(STORE_EV_HOST);
     fake_event(STORE_EV_FOREIGN);
     CHECK(s->foreigners && !s->host_unknown);
     fake_event(STORE_EV_BEGIN);
@@ -581,8 +583,13 @@ TEST_CASE(told_why)
 
     prepare();
     CHECK_INT(zkl_session_outage(s), ZKL_OUTAGE_UNKNOWN);
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        fake_trouble(rows[i].trouble);
+    fake_trouble(TROUBLE_HANGS_UP, "a:1: its certificate is not accepted");
+    CHECK_INT(zkl_session_outage(s), ZKL_OUTAGE_CERTIFICATE);
+    CHECK_INT(zkl_session_wait(s, 0), ZKL_EUNREACHABLE);
+    zkl_last_error(&error);
+    CHECK_STR(error.text, "a:1: its certificate is not accepted");
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) { /* what is found last counts */
+        fake_trouble(rows[i].trouble, NULL);
         CHECK_INT(zkl_session_outage(s), rows[i].outage);
         CHECK_INT(zkl_session_wait(s, 0), ZKL_EUNREACHABLE);
         zkl_last_error(&error);
@@ -591,12 +598,15 @@ TEST_CASE(told_why)
     }
     fake_event(STORE_EV_HOST);
     CHECK_INT(zkl_session_outage(s), ZKL_OUTAGE_HOST);
-    fake_trouble(TROUBLE_DESCRIPTORS); /* names cannot be looked up without */
+    fake_trouble(TROUBLE_DESCRIPTORS, NULL); /* names cannot be looked up without */
     CHECK_INT(zkl_session_outage(s), ZKL_OUTAGE_DESCRIPTORS);
-    fake_event(STORE_EV_BEGIN);
+    fake_trouble(TROUBLE_REFUSED, NULL);
+    CHECK_INT(zkl_session_outage(s), ZKL_OUTAGE_HOST);
+    fake_event(STORE_EV_BEGIN); /* the name is known now */
+    CHECK_INT(zkl_session_outage(s), ZKL_OUTAGE_REFUSED);
     fake_event(STORE_EV_UP);
     CHECK_INT(zkl_session_outage(s), ZKL_OUTAGE_NONE);
-    fake_trouble(TROUBLE_SILENT); /* too late */
+    fake_trouble(TROUBLE_SILENT, "late"); /* too late */
     fake_event(STORE_EV_DOWN);
     CHECK_INT(zkl_session_outage(s), ZKL_OUTAGE_UNKNOWN);
     fake_event(STORE_EV_REFUSED);

@@ -624,6 +624,7 @@ TEST_CASE(overdue)
 
 TEST_CASE(blocking)
 {
+    zkl_stats stats = ZKL_STATS_INIT;
     zkl_once_run *run = NULL;
     int code = 5;
 
@@ -648,6 +649,8 @@ TEST_CASE(blocking)
     CHECK(run->size == 2 && memcmp(run->result, "v6", 2) == 0);
     zkl_once_run_free(run);
     CHECK_INT(runs, 2);
+    CHECK_INT(zkl_session_stats(s, &stats), 0);
+    CHECK(stats.acquisitions == 2 && stats.failed_other == 0);
     CHECK_INT(zkl_once_done(once, 0, NULL), 0);
     CHECK_INT(zkl_once_reset(once, 0), 0);
     CHECK_INT(zkl_once_call(once, 0, NULL, NULL, NULL), ZKL_EINVAL);
@@ -656,6 +659,62 @@ TEST_CASE(blocking)
     zkl_once_free(once);
     fake_answer_at_once(NULL);
     zkl_session_close(s);
+}
+
+/* ---- two that look at once ---- */
+
+struct looker {
+    pthread_t thread;
+    int code;
+    zkl_once_run *run;
+};
+
+static void *look_on_thread(void *data)
+{
+    struct looker *l = data;
+
+    l->code = zkl_once_done(once, ZKL_FOREVER, &l->run);
+    return NULL;
+}
+
+/* The record is deleted between the two reads. */
+static bool serve_first(const struct store_request *r, struct store_reply *reply)
+{
+    if (r->kind != STORE_GET || strcmp(r->path, RECORD) != 0)
+        return false;
+    *reply = recorded_text ? (struct store_reply){.rc = STORE_OK,
+                                                  .data = recorded_text,
+                                                  .length = (int)strlen(recorded_text)}
+                           : (struct store_reply){.rc = STORE_NONODE};
+    recorded_text = NULL;
+    return true;
+}
+
+/* Each has what it has read itself, though both answers come before either wakes. */
+TEST_CASE(beside_another_look)
+{
+    struct looker l[2] = {{.code = 1}, {.code = 1}};
+
+    s = hand_session();
+    REQUIRE(zkl_once_new(&once, s, "/l", NULL) == 0);
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(pthread_create(&l[i].thread, NULL, look_on_thread, &l[i]) == 0);
+        fake_await(STORE_SYNC, RECORD);
+        ANSWER(STORE_SYNC, RECORD, .rc = STORE_OK);
+    }
+    CHECK_INT(fake_count(STORE_GET, RECORD), 2);
+    recorded_text = TEXT;
+    fake_answer_all(serve_first);
+    for (int i = 0; i < 2; i++) {
+        pthread_join(l[i].thread, NULL);
+        CHECK_INT(l[i].code, l[i].run ? 0 : ZKL_ENOENT);
+    }
+    CHECK((l[0].run != NULL) + (l[1].run != NULL) == 1);
+    for (int i = 0; i < 2; i++)
+        zkl_once_run_free(l[i].run);
+    zkl_once_free(once);
+    fake_answer_at_once(NULL);
+    hand_close(s);
 }
 
 /* ---- work that does not end as others do, and handles that are gone ---- */
@@ -848,5 +907,33 @@ TEST_CASE(options_of_calendars)
             runner_fail(__FILE__, __LINE__, "%s", error.text);
         zkl_once_free(once);
     }
+    zkl_session_close(s);
+}
+
+static void *make_canceled(void *data)
+{
+    zkl_once_options o = ZKL_ONCE_OPTIONS_INIT;
+
+    o.calendar = "30 2 * * *";
+    o.zone = "Pacific/Apia"; /* which nothing has read before */
+    pthread_cancel(pthread_self());
+    CHECK_INT(zkl_once_new(&once, s, "/l", &o), 0);
+    pthread_testcancel();
+    return data;
+}
+
+/* A file is read, which is a point of cancellation, and GLib's lock would stay taken. */
+TEST_CASE(zone_is_read_whole)
+{
+    pthread_t thread;
+    void *result;
+
+    s = fake_session();
+    once = NULL;
+    REQUIRE(pthread_create(&thread, NULL, make_canceled, NULL) == 0);
+    pthread_join(thread, &result);
+    CHECK(result == PTHREAD_CANCELED);
+    CHECK(once != NULL);
+    zkl_once_free(once);
     zkl_session_close(s);
 }

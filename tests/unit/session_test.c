@@ -394,6 +394,34 @@ TEST_CASE(the_last_reference_is_given_up_whole)
     CHECK(result == PTHREAD_CANCELED);
 }
 
+static void *use_tls_canceled(void *data)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    const zkl_session_claim claim = {.id = 1};
+    zkl_session *s;
+
+    o.tls_ca = o.tls_cert = o.tls_key = "/dev/null";
+    pthread_cancel(pthread_self());
+    CHECK_INT(zkl_session_open(&s, "a", &o, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_session_end("a", &o, &claim, 0), ZKL_EINVAL);
+    ((struct ending *)data)->went_on = true;
+    pthread_testcancel();
+    return NULL;
+}
+
+/* Where libzookeeper has TLS, files are read, which is a point of cancellation. */
+TEST_CASE(files_of_tls_are_read_whole)
+{
+    struct ending e = {.went_on = false};
+    pthread_t thread;
+    void *result;
+
+    REQUIRE(pthread_create(&thread, NULL, use_tls_canceled, &e) == 0);
+    pthread_join(thread, &result);
+    CHECK(e.went_on);
+    CHECK(result == PTHREAD_CANCELED);
+}
+
 /* ---- a list of servers that changes, and what the ensemble says of itself: the session stays ----
  */
 
@@ -598,11 +626,12 @@ TEST_CASE(bad_servers)
 enum { LENGTH = 80, BEGINNING = 40, TAIL = LENGTH - BEGINNING, CHUNK = 65536 };
 static const size_t region_max = (size_t)256 << 20; /* larger ones are a sanitizer's own */
 
-/* Nothing else in our memory looks like that: each byte is made when it is compared. */
+/* Nothing else in our memory looks like that: each byte is made when it is compared. Each seed
+ * makes another secret. */
+static volatile int seed;
+
 static char secret_byte(int i)
 {
-    static volatile int seed = 77;
-
     return (char)('!' + (seed + i * i * 31) % 90);
 }
 
@@ -670,28 +699,47 @@ static zkl_session *open_with_secret(void)
     session_store = &fake_ops;
     REQUIRE(zkl_session_open(&s, "fake:1", &options, NULL) == 0);
     session_store = &store_zk;
-    CHECK(copies() >= 2);
     explicit_bzero(secret, sizeof secret);
     return s;
 }
 
+/* How many copies there are in the life of a session. */
+struct found_copies {
+    int open, expired, closed;
+};
+
+static struct found_copies find_copies(int of_seed)
+{
+    struct found_copies found;
+
+    seed = of_seed;
+    zkl_session *s = open_with_secret();
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    found.open = copies();
+    fake_event(STORE_EV_EXPIRED); /* they are for the next incarnation, too */
+    found.expired = copies();
+    session_ref(s); /* as a handle has */
+    zkl_session_close(s);
+    found.closed = copies();
+    session_unref(s);
+    return found;
+}
+
+/* The first call of a function of a library looks it up, which saves registers on the stack, and
+ * they may hold a secret. So the first round, which has another secret, is not judged. */
 TEST_CASE(credentials_are_wiped)
 {
 #ifdef __SANITIZE_THREAD__
     runner_skip("ThreadSanitizer's own memory is too much to be searched");
     return;
 #endif
-    zkl_session *s = open_with_secret();
+    find_copies(76);
+    const struct found_copies found = find_copies(77);
 
-    fake_event(STORE_EV_BEGIN);
-    fake_event(STORE_EV_UP);
-    CHECK_INT(copies(), 1);
-    fake_event(STORE_EV_EXPIRED); /* they are for the next incarnation, too */
-    CHECK_INT(copies(), 1);
-    session_ref(s); /* as a handle has */
-    zkl_session_close(s);
-    CHECK_INT(copies(), 0);
-    session_unref(s);
+    CHECK_INT(found.open, 1);
+    CHECK_INT(found.expired, 1);
+    CHECK_INT(found.closed, 0);
 }
 
 /* ---- structs of options: which sizes are taken, and what zeros in them mean ---- */

@@ -376,6 +376,15 @@ TEST_CASE(failures_are_counted_by_code)
     }
 }
 
+/* Its work is done for now, which is what its caller wants. */
+TEST_CASE(once_that_is_done_has_not_failed)
+{
+    start();
+    stats_failed(s, ZKL_EEXIST);
+    check_alone_counted(0, offsetof(zkl_stats, failed_busy), offsetof(zkl_stats, failed_other));
+    stop();
+}
+
 /* Turns of a handle that retains: one each, without a request. */
 TEST_CASE(turns_are_counted)
 {

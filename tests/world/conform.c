@@ -362,7 +362,7 @@ struct client *client_start(struct client_wish wish)
 {
     struct client *c = g_new0(struct client, 1);
     struct store_config config = {.timeout_ms = wish.timeout_ms ? wish.timeout_ms : 10000};
-    struct store_sink sink = {on_event, on_watch, on_closed, c, &c->monitor, NULL, NULL, NULL};
+    struct store_sink sink = {on_event, on_watch, on_closed, c, &c->monitor, NULL, NULL};
 
     pthread_mutex_init(&c->monitor, NULL);
     c->said = g_array_new(FALSE, TRUE, sizeof(struct said));

@@ -131,8 +131,7 @@ struct puppet *puppet_new(const char *name, const char *hosts, int timeout_ms)
 {
     struct puppet *p = g_new0(struct puppet, 1);
     const struct store_config config = {.hosts = hosts, .timeout_ms = timeout_ms};
-    const struct store_sink sink = {on_event,    on_watch, on_closed, p,
-                                    &p->monitor, NULL,     NULL,      NULL};
+    const struct store_sink sink = {on_event, on_watch, on_closed, p, &p->monitor, NULL, NULL};
 
     p->w = world;
     p->host = world_host(world, name, 0);
