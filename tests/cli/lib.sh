@@ -167,33 +167,35 @@ refused() { # WHAT STATUS REGEX ARG...
     fi
 }
 
-# 50 ms, and no process for it.
-pause() {
-    read -r -t 0.05 _ <>"$scratch/.silent" || true
+# 50 ms, and no process for it; up to 200 ms where a condition is long in coming, which may be a command that asks the server.
+pause() { # [TIMES]: how often one has paused
+    local ms=$((50 + ${1:-0} * 5)) time
+    printf -v time 0.%03d $((ms < 200 ? ms : 200))
+    read -r -t "$time" _ <>"$scratch/.silent" || true
 }
 
 # Waits for a condition, which is a step when it has come. Only the watchdog has a limit.
 wait_until() { # WHAT COMMAND...
-    local what=$1
+    local what=$1 pauses=0
     shift
     until "$@" >/dev/null 2>&1; do
         if is_late; then
             fail "$what" "this does not come: $*"
             return 1
         fi
-        pause
+        pause $((pauses++))
     done
     step
 }
 
 # What comes to be so, and need not be so at once.
 expect_soon() { # WHAT WANTED COMMAND...
-    local what=$1 wanted=$2 found
+    local what=$1 wanted=$2 found pauses=0
     shift 2
     until
         found=$("$@")
         [ "$found" = "$wanted" ] || is_late
-    do pause; done
+    do pause $((pauses++)); done
     expect "$what" "$wanted" "$found"
 }
 

@@ -209,6 +209,20 @@ if wait_until "USR1 is passed on to --on-lost" grep -qx USR1 "$scratch/lost"; th
 kill -TERM "$candidate"
 status_of "$candidate"
 
+# One that stands still when --on-lost begins does not know of it yet.
+"$ZKL" --session-timeout 4 lock $W/late --on-lost 'trap "echo USR1 >>$scratch/late; exit" USR1; echo begun >>$scratch/late
+    while :; do sleep 0.05; done' sh -c ': >"$scratch/late.ready"; exec sleep 1000' 2>/dev/null &
+late=$!
+remember "$late"
+wait_until "it holds" test -e "$scratch/late.ready"
+freeze "$late"
+wait_until "--on-lost runs without zkl" test -s "$scratch/late"
+kill -USR1 "$late"
+kill -CONT "$late"
+if wait_until "USR1 reaches --on-lost all the same" grep -qx USR1 "$scratch/late"; then pass "USR1 reaches --on-lost all the same"; fi
+status_of "$late"
+expect "and ends as one that was lost" 75 "$?"
+
 hold $W
 "$ZKL" lock $W touch "$scratch/ran" &
 waiter=$!

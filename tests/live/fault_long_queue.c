@@ -51,7 +51,7 @@ static void hand_over(int from, int to)
 static void check_hand_overs(int count)
 {
     fault_begin();
-    zkl_session *s = fault_proxied(FAULT_LONG_MS);
+    zkl_session *s = fault_proxied(60000); /* it is to outlive minutes beside other work */
     queue_up(s, count);
     hand_over(0, LONG_QUEUE + 1); /* those that entered a short queue list */
     proxy_reset_stats(fault.proxy);

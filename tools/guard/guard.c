@@ -128,8 +128,12 @@ static bool mark_request(struct shared *s, int signo)
 void guard_signal(struct guard *g, int signo)
 {
     struct shared *s = g->termination.shared;
-    const bool asks = mark_request(s, signo);
 
+    if (atomic_load(&s->on_lost_begun)) { /* nothing of the command is left */
+        guard_tell(g, MESSAGE_SIGNAL, signo);
+        return;
+    }
+    const bool asks = mark_request(s, signo);
     kill(-shared_leader(s), signo);
     if (asks && !atomic_load(&s->paused)) /* the guard itself continues what it has stopped */
         kill(-shared_leader(s), SIGCONT);
