@@ -200,8 +200,9 @@ struct supervisor {
     bool child_ended;
     bool cleared;          /* its guard has ended all of the command's tree */
     bool ready;            /* READY=1 was sent */
-    bool asked_to_end;     /* INT or TERM has been passed on */
-    int late_signal;       /* the first INT or TERM after the child's end; 0: none */
+    bool asked;            /* INT or TERM has been passed on */
+    bool asked_to_end;     /* a signal has come that ends us */
+    int late_signal;       /* it is this one, and came after the child's end; 0: it did not */
     bool was_in_line;      /* a candidate was, in any term */
     int64_t pause_ms;      /* after the last failure; 0: there was none since the last term */
     int64_t refused_since; /* by now_ms(), for failure_passes() */
@@ -326,23 +327,44 @@ static bool is_on_lost(const struct member *m, void *data)
     return m->process->session == getsid(0);
 }
 
+/* Returns the signal that has stopped the child; 0: it is not stopped. */
+static int child_stopped_by(const struct supervisor *s)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, (id_t)s->child, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+                   info.si_pid != 0
+               ? info.si_status
+               : 0;
+}
+
+/* Whether the signal ends us: INT and TERM always do. Between two terms no command hears what ends
+ * a candidate that waits, and no candidate acts on it, so that ends us, too. */
+static bool supervisor_ends(const struct supervisor *s, int signo)
+{
+    const bool between = s->child_ended || atomic_load(&s->shared->gone);
+
+    return signo == SIGINT || signo == SIGTERM || (between && events_ends(s->events, signo));
+}
+
 /* Passes a signal on to the child, which takes signals from us alone: see events_open_below(). */
 static void supervisor_pass_on(struct supervisor *s, int signo)
 {
     const struct message message = {
         .kind = MESSAGE_SIGNAL, .value = signo, .typed = events_typed(s->events, signo)};
-    const bool ends = signo == SIGINT || signo == SIGTERM;
-    const bool again = ends && s->asked_to_end; /* a dying child may have swallowed the first */
-    siginfo_t stopped = {0};
+    const bool asks = signo == SIGINT || signo == SIGTERM;
+    const bool again = asks && s->asked; /* a dying child may have swallowed the first */
+    const bool ends = supervisor_ends(s, signo);
 
     if (signo == SIGCHLD)
         return;
+    if (ends && s->child_ended && !s->asked_to_end)
+        s->late_signal = signo; /* the candidate has got neither this one nor one before */
+    s->asked |= asks;
     if (ends) {
         s->asked_to_end = true;
         notify_send(s->notify, "STOPPING=1");
     }
-    if (ends && s->child_ended && !again)
-        s->late_signal = signo; /* the candidate has got neither this one nor one before */
     if (!s->child_ended) {
         channel_send(s->channel, &message, NULL, -1);
     } else { /* the guard of a dead candidate passes nothing on to --on-lost */
@@ -352,8 +374,7 @@ static void supervisor_pass_on(struct supervisor *s, int signo)
         else
             sweep_signal(&s->sweep, signo, is_on_lost, NULL);
     }
-    if (ends && waitid(P_PID, (id_t)s->child, &stopped, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
-        stopped.si_pid != 0)
+    if (ends && child_stopped_by(s) != 0)
         kill(s->child, SIGCONT); /* a stopped child could not end */
 }
 
@@ -409,6 +430,10 @@ static void wait_for_child(struct supervisor *s)
             open = false;
             events_remove(s->events, s->channel);
         }
+        /* The child stops with its command, and our group with it. We block this signal, so it
+         * waits; if we went on, no shell would see the job as stopped. */
+        if (child_stopped_by(s) == SIGTTOU)
+            terminal_let_stop(SIGTTOU);
     }
     notify_ready(s);
     if (open)
@@ -474,7 +499,7 @@ static int judge_term(struct supervisor *s)
                                      s->options->run.hold.path)
                               : WEXITSTATUS(s->result);
 
-    s->lost += status == STATUS_LOST;
+    s->lost += status == STATUS_LOST && cause != CAUSE_ASKED; /* what is given up is not lost */
     if (cause == CAUSE_ENDED || s->options->once)
         return status;
     if (s->late_signal != 0 && !killed)

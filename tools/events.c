@@ -309,8 +309,7 @@ void events_spare(struct events *e, int signo)
     sigaddset(&e->spared, signo);
 }
 
-/* Whether the signal asks us to end. */
-static bool is_deadly(const struct events *e, int signo)
+bool events_ends(const struct events *e, int signo)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(deadly); i++)
         if (deadly[i] == signo)
@@ -323,7 +322,8 @@ int events_asked_to_end(struct events *e)
     int signo;
 
     while ((signo = events_signal(e)) != 0)
-        if (is_deadly(e, signo) || (signo == SIGCHLD && child_look(e->vital, NULL) == CHILD_ENDED))
+        if (events_ends(e, signo) ||
+            (signo == SIGCHLD && child_look(e->vital, NULL) == CHILD_ENDED))
             return signo;
     return 0;
 }

@@ -50,6 +50,9 @@ void events_catch(struct events *e, int signo);
 /* Marks a signal as meant for a command alone: events_asked_to_end() ignores it. */
 void events_spare(struct events *e, int signo);
 
+/* Whether the signal asks us to end while no command runs. */
+bool events_ends(const struct events *e, int signo);
+
 /* Sleeps until there is an event. Then call events_signal() until it returns 0. */
 void events_wait(struct events *e);
 

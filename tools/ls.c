@@ -76,10 +76,21 @@ static int ls_show(zkl_session *session, const char *path, int64_t timeout_ms, b
 struct walk {
     const struct settings *settings;
     zkl_session *session;
+    bool in_chroot;      /* where no path is the servers' own */
     struct table *table; /* NULL for JSON: */
     GString *json;
     size_t found;
 };
+
+/* Whether path is the servers' own, where the library reads no queue. */
+static bool is_of_servers(const struct walk *w, const char *path)
+{
+    static const char own[] = "/zookeeper";
+    const size_t length = strlen(own);
+
+    return !w->in_chroot && strncmp(path, own, length) == 0 &&
+           (path[length] == '\0' || path[length] == '/');
+}
 
 /* Whether a name ends with ten digits, as those of contenders do. */
 static bool is_numbered(const char *name)
@@ -137,13 +148,14 @@ static int descend(struct walk *w, const char *path)
         return status;
     for (guint i = 0; i < names->len && !numbered; i++)
         numbered = is_numbered(names->pdata[i]);
-    if (numbered && strcmp(path, "/") != 0)
+    if (numbered && strcmp(path, "/") != 0 && !is_of_servers(w, path))
         status = show_queue(w, path, contenders);
     const bool known = status == STATUS_OK;
     for (guint i = 0; i < names->len; i++) {
         const char *name = names->pdata[i];
         g_autofree char *below = g_strconcat(strcmp(path, "/") == 0 ? "" : path, "/", name, NULL);
-        if (known ? !g_hash_table_contains(contenders, name) && strcmp(below, "/zookeeper") != 0
+        if (known ? !g_hash_table_contains(contenders, name) &&
+                        (is_of_servers(w, path) || !is_of_servers(w, below))
                   : !is_numbered(name)) {
             const int of_child = descend(w, below);
             if (of_child != STATUS_CONFLICT) /* a path that has gone is no failure of the whole */
@@ -159,7 +171,9 @@ static int ls_tree_show(const struct settings *settings, zkl_session *session, c
 {
     static const char *const heads[] = {"PATH", "HOLDS", "WAIT"};
     struct walk w = {.settings = settings, .session = session};
+    const char *chroot = strchr(connect_string(settings), '/');
 
+    w.in_chroot = chroot && chroot[1];
     if (json)
         w.json = g_string_new("[");
     else

@@ -69,18 +69,24 @@ void terminal_close(struct terminal *t)
     t->fd = -1;
 }
 
-bool terminal_stop_us(int signo)
+void terminal_let_stop(int signo)
 {
     sigset_t set;
     sigset_t old;
-    sigset_t pending;
 
     sigemptyset(&set);
     sigaddset(&set, signo);
-    kill(0, signo);
     /* No other thread has the signal unblocked, so it stops us here, before the next line. */
     pthread_sigmask(SIG_UNBLOCK, &set, &old);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+bool terminal_stop_us(int signo)
+{
+    sigset_t pending;
+
+    kill(0, signo);
+    terminal_let_stop(signo);
     /* SIGCONT is blocked (events.c): what continued us is still pending. */
     return sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1;
 }

@@ -43,4 +43,7 @@ void terminal_close(struct terminal *t);
  * because nobody could ever continue us (an orphaned group). */
 bool terminal_stop_us(int signo);
 
+/* Lets a signal that is blocked and pending stop us. */
+void terminal_let_stop(int signo);
+
 #endif

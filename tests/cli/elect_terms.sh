@@ -17,6 +17,9 @@ depose() {
 told() { # ID [FILTER]: what was told, without numbers, and without what a slow machine adds
     cut -d' ' -f1,2 "$scratch/$1.lines" | sed '/^behind /d' | paste -sd, | "${2-cat}" | sed -E 's/ [0-9]+(,|$)/\1/g'
 }
+metric() { # ID NAME: its value
+    sed -nE "s/^zkl_$2\{.* //p" "$scratch/$1.prom"
+}
 quit() { # ID PROCESS: ends it, and gives its status
     touch "$scratch/$1.quit"
     status_of "$2"
@@ -138,7 +141,7 @@ expect_no_node "nothing is left" $E
 
 # A higher priority comes: TERM, and in line again, behind it.
 export scratch
-lead $E low --yield --on-lost 'echo "$ZKL_LOST $ZKL_CANDIDATE" >>"$scratch/low.lost"'
+lead $E low --yield --metrics-file "$scratch/low.prom" --on-lost 'echo "$ZKL_LOST $ZKL_CANDIDATE" >>"$scratch/low.lost"'
 low=$candidate
 wait_until "low leads" has_led low 1
 lead $E high --priority 5
@@ -155,6 +158,7 @@ expect "a lower one asks nobody" 1 "$(wc -l <"$scratch/high.terms")"
 quit high "$high"
 wait_until "low leads again" has_led low 2
 quit low "$low"
+expect "a term that low gave up is not lost" "3 0" "$(metric low exit_status) $(metric low terms_lost_total)"
 wait_until "lower leads" has_led lower 1
 quit lower "$lower"
 expect_no_node "nothing is left" $E
@@ -245,12 +249,13 @@ if [ -x "$ADMIN" ]; then
     insist "a second TERM, the candidate dead" TERM "$hang" gone "$hang"
     hang_ends "a second TERM, the candidate dead," 70
 
-    hang --on-lost-timeout 0.2
+    hang --on-lost-timeout 0.2 --metrics-file "$scratch/hang.prom"
     if wait_until "--on-lost-timeout: it leads again" has_led hang 2; then pass "--on-lost-timeout: it leads again"; fi
     expect_soon "--on-lost-timeout: what was told" "waiting,held,started,ending KILL,ended,lost revoked,on-lost started,on-lost ending,on-lost ending,on-lost ended,waiting,held,started" told hang kill_told_first
     expect "--on-lost-timeout: TERM, then KILL" "on-lost ending 15,on-lost ending 9,on-lost ended 137" "$(grep -E 'on-lost e' "$scratch/hang.lines" | paste -sd,)"
     expect_match "--on-lost-timeout: one line says so" "zkl: --on-lost: $E: still running after 0.2 s" "$(<"$scratch/hang.err")"
     quit hang "$hang"
+    expect "--on-lost-timeout: one term was lost" "3 1" "$(metric hang exit_status) $(metric hang terms_lost_total)"
     kill "$listener"
 
     # An end that the command was asked for counts.

@@ -117,6 +117,10 @@ if wait_until "remaining: nothing after the deadline" grep -qx '0 75' "$scratch/
 kill -CONT "$holder" "$guard"
 status_of "$holder"
 
+# --on-lost of a zkl whose guard is dead finds it, too.
+run env scratch="$scratch" "$ZKL" lock $L --on-lost '"$ZKL" remaining >"$scratch/over" 2>&1; echo $? >>"$scratch/over"' -- sh -c 'kill -9 $PPID; exec sleep 1000'
+expect "remaining: after a loss, the guard dead" "70:0 75" "$status:$(paste -sd' ' "$scratch/over")"
+
 # Several paths: all or none, one grant, in the order of the line.
 run "$ZKL" lock $L-b --and $L-c -n --and=$L-a \
     sh -c 'echo $ZKL_PATH $ZKL_PATHS; echo $ZKL_NODES; echo $ZKL_TOKENS; echo $ZKL_NODE $ZKL_TOKEN; "$ZKL" ls "$1" --json' sh $L-a

@@ -105,6 +105,17 @@ fi
 # Paths whose names look like contenders'.
 run "$ZKL" lock $L/jobs/1234567890 "$ZKL" lock $L/jobs/order-0000000001/part-0000000002 "$ZKL" ls -r $L/jobs
 expect_match "-r: paths that end in ten digits" "^0:PATH [^$newline]*$newline$L/jobs/1234567890 [^$newline]*$newline$L/jobs/order-0000000001/part-0000000002 [^$newline]*:\$" "$status:$out:$err"
+# The servers' own paths have no queues, whatever is named there. In a chroot none is theirs.
+if [ -x "$ADMIN" ]; then
+    "$ADMIN" create /zookeeper/quota/order-0000000001 x
+    run "$ZKL" ls -r /zookeeper
+    expect "-r: a name of the servers that ends in ten digits" "0::zkl: /zookeeper: no contenders" "$status:$out:$err"
+    "$ADMIN" delete /zookeeper/quota/order-0000000001
+else
+    missing zk-admin "a name of the servers"
+fi
+run "$ZKL" lock $L/chroot/zookeeper/inner "$ZKL" --connect "$ZKL_CONNECT$L/chroot" ls -r /
+expect_match "-r: /zookeeper in a chroot" "^0:PATH [^$newline]*$newline/zookeeper/inner [^$newline]*:\$" "$status:$out:$err"
 refused "-r of a missing path" 1 "^zkl: $N/none: no such path\$" ls -r $N/none
 refused "-r of a missing path, as JSON" 1 "^zkl: $N/none: no such path\$" ls -r --json $N/none
 refused "-r and --children" 64 "-r and --children" ls -r --children $L

@@ -223,6 +223,26 @@ if wait_until "USR1 reaches --on-lost all the same" grep -qx USR1 "$scratch/late
 status_of "$late"
 expect "and ends as one that was lost" 75 "$?"
 
+# What ends a standby ends zkl between two terms as well. (A second term would end with 4.)
+between_terms() { # WHAT STATUS COMMAND...: that ends the term of $candidate
+    rm -f "$scratch"/{lost,led}
+    "${heard[@]}" "$ZKL" elect $W/lost me --on-lost 'trap "echo QUIT >>$scratch/lost; exit" QUIT; echo begun >>$scratch/lost
+        while :; do sleep 0.05; done' -- sh -c '[ ! -e "$scratch/led" ] || exit 4; echo >"$scratch/led"; exec sleep 1000' 2>/dev/null &
+    candidate=$!
+    remember "$candidate"
+    wait_until "it leads" test -s "$scratch/led"
+    "${@:3}" >"$scratch/out" 2>&1
+    wait_until "--on-lost runs" test -s "$scratch/lost"
+    kill -QUIT "$candidate"
+    status_of "$candidate"
+    status=$?
+    expect "QUIT between two terms, $1" "$2 begun,QUIT" "$status $(paste -sd, "$scratch/lost")"
+}
+# shellcheck disable=SC2317
+kill_child() { kill -9 "$(child_of "$candidate")"; }
+between_terms "the first one lost" 75 "$ZKL" break --yes $W/lost
+between_terms "the candidate killed" 70 kill_child
+
 hold $W
 "$ZKL" lock $W touch "$scratch/ran" &
 waiter=$!

@@ -286,6 +286,20 @@ end_terminal
 screen=$(cat "$scratch/screen")
 expect_match "a pipe: all of it stops, bg continues it" "stopped=148.*through.*end=0" "${screen//[$'\r\n']/ }"
 
+# One in the background that sets what a terminal does stops with its command, as the shell must see.
+for verb in "lock $L" "elect $L me"; do
+    cat >"$scratch/jobs" <<END
+set -m
+"\$ZKL" $verb bash -c 'stty sane; exit 6' &
+until jobs >"\$scratch/seen"; grep -q Stopped "\$scratch/seen"; do sleep 0.05; done
+fg >/dev/null
+echo "end=\$?"
+END
+    terminal "bash $scratch/jobs"
+    end_terminal
+    expect_match "${verb%% *}: a command in the background that needs the terminal stops the job, and fg continues it" "end=6" "$(shown)"
+done
+
 # A terminal that goes away takes the command with it, as it would without us.
 terminal "\$ZKL lock \$L sh -c 'echo \$\$ >\$scratch/ready.new; mv \$scratch/ready.new \$scratch/ready; while :; do sleep 0.05; done'"
 wait_until "the command runs" test -e "$scratch/ready"

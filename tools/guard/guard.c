@@ -70,8 +70,9 @@ bool guard_run(struct guard *g, const zkl_grant *grant, bool front, struct event
                                 .session_id = zkl_grant_session_id(grant),
                                 .slot = first.slot};
     g->start_text = grant_text(grant);
-    g->envp =
-        command_environment(o, g->start_text, g->start.token, g->start.session_id, g->start.slot);
+    g->envp = deadline_tell(
+        g->termination.shared->deadline,
+        command_environment(o, g->start_text, g->start.token, g->start.session_id, g->start.slot));
     events_add(events, g->channel);
     g->running = channel_send(g->channel, &g->start, g->start_text, -1);
     return g->running;
