@@ -188,7 +188,7 @@ class grant_view
         return handle_;
     }
 
-    /* Whether there is a grant, be it owned, lost or released. */
+    /* Whether there is a grant, even a lost one. */
     explicit operator bool() const noexcept
     {
         return handle_ != nullptr;

@@ -18,7 +18,7 @@
 namespace zkl
 {
 
-/* Mirrors zkl_session_options, with two more members. An empty string is NULL there. */
+/* Mirrors zkl_session_options, with two more members. An empty acl or tls_... is NULL there. */
 struct session_options {
     std::chrono::milliseconds session_timeout{0};
     std::string acl;
@@ -139,8 +139,8 @@ class session
         close();
     }
 
-    /* As zkl_session_close(). If that is called inside a callback, later lines of the log are
-     * dropped. Tasks that the executor has got may run later. */
+    /* As zkl_session_close(). If it does not wait, as inside a callback, later lines of the log
+     * are dropped. Tasks that the executor has got may run later. */
     void close() noexcept
     {
         handle_.reset();

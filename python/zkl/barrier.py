@@ -53,14 +53,14 @@ class DoubleBarrier(Handle):
         super().__init__(handle, lib.zkl_double_barrier_free)
 
     def enter(self, timeout: Optional[float] = None) -> None:
-        """Waits until all members are there: see zkl_double_barrier_enter()."""
+        """Waits for the others, and enters: see zkl_double_barrier_enter()."""
         self._c.wait(lib.zkl_double_barrier_enter, ms(timeout))
 
     async def enter_async(self, timeout: Optional[float] = None) -> None:
         await begun(self._c.use, lib.zkl_double_barrier_enter_async, ms(timeout), called(_c.DoneFn))
 
     def leave(self, timeout: Optional[float] = None) -> None:
-        """Leaves, and waits until all have left: see zkl_double_barrier_leave()."""
+        """Leaves, and waits for the others: see zkl_double_barrier_leave()."""
         self._c.wait(lib.zkl_double_barrier_leave, ms(timeout))
 
     async def leave_async(self, timeout: Optional[float] = None) -> None:

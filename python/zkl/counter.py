@@ -36,7 +36,7 @@ class Counter(Handle):
     def compare_and_set(
         self, expected: int, value: int, fence: Optional[Grant] = None, timeout: Optional[float] = 0
     ) -> None:
-        """Raises an Error of the code EVERSION if the number is not expected."""
+        """Raises an Error of the code EVERSION if the number is not equal to expected."""
         swap = lib.zkl_counter_compare_and_set
         self._fenced(fence, lambda c, grant: swap(c, expected, value, grant, ms(timeout)))
 

@@ -117,14 +117,14 @@ class Grant:
             return self._why
 
     def remaining(self) -> float:
-        """For how many seconds nobody can get what this grant excludes."""
+        """How many seconds are left before the deadline."""
         try:
             return int(self._c.use(lib.zkl_grant_remaining_ms)) / 1000
         except errors.Closed:
             return 0
 
     def deadline(self) -> float:
-        """When that time ends, by time.clock_gettime(time.CLOCK_BOOTTIME); by CLOCK_MONOTONIC_RAW it may end before."""
+        """The deadline, by time.clock_gettime(time.CLOCK_BOOTTIME); by CLOCK_MONOTONIC_RAW it may come before."""
         deadline = _c.Deadline()
         self._use(lib.zkl_grant_deadline, byref(deadline))
         return int(deadline.boottime_ns) / 1e9

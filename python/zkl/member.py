@@ -28,7 +28,7 @@ class MemberNews(NamedTuple):
 
 
 class MemberInfo(NamedTuple):
-    """A member as others see it. share: (count, weight), if its data say of which shards."""
+    """A member as others see it. share: (count, weight), what its data say of shards, or None."""
 
     token: int
     id: str
@@ -54,8 +54,8 @@ def _info(pointer: Any) -> MemberInfo:
 
 
 class Member(Handle):
-    """A member of the group at a path. function(event, news) is called at each event. It goes on without a reference to
-    its object."""
+    """A member of the group at a path. function(event, news) is called at each event. The member goes on without a
+    reference to its object."""
 
     def __init__(
         self,

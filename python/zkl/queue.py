@@ -1,4 +1,4 @@
-"""The contenders of a path, for people and monitoring: never base a decision on it."""
+"""The contenders of a path, for people and monitoring: never base a decision on them."""
 
 import weakref
 from ctypes import c_void_p

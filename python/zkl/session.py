@@ -57,7 +57,7 @@ def _access(
     tls_cert: Optional[str],
     tls_key: Optional[str],
 ) -> Dict[str, Any]:
-    """The options that it may need to have or take up a session of the servers."""
+    """Options that are needed to open a session, or to take one up."""
     pairs = [_c.Credential(text(scheme), text(auth)) for scheme, auth in credentials]
     return {
         "session_timeout_ms": ms(timeout),
@@ -108,8 +108,8 @@ os.register_at_fork(after_in_child=_open.clear)
 
 class Session:
     """A session, closed at the end of a with block, by close(), or at the end of the program. timeout and tick are in
-    seconds; credentials are pairs of a scheme and "user:password"; log gets each line of the log, which otherwise goes
-    to stderr. Callbacks run one at a time, on a thread of the library, and must not block.
+    seconds; credentials are pairs of a scheme and "user:password"; log gets LogRecords (None: lines go to
+    stderr). Callbacks run one at a time, on a thread of the library, and must not block.
     """
 
     def __init__(
@@ -251,7 +251,7 @@ class Session:
         self._c.use(lib.zkl_session_set_servers, text(connect))
 
     def claim(self) -> Claim:
-        """What another process needs to end this session after the death of this one."""
+        """What another process needs to end the present ZooKeeper session after the death of this one."""
         claim = _c.SessionClaim()
         self._c.use(lib.zkl_session_get_claim, byref(claim))
         return Claim(claim.id, bytes(claim.password))
@@ -309,7 +309,7 @@ class AsyncSession(Session):
 
 
 class Watch:
-    """What reports changes, until it is closed, at the end of a with block, or with its session."""
+    """What reports changes. It ends with its session, and at the end of a with block."""
 
     def __init__(self, session: Session, number: int, *begin: Any) -> None:
         self._session, self._number = session, number
