@@ -121,7 +121,8 @@ class grant_view
     /* Whether the state is held or suspect. */
     bool owned() const noexcept
     {
-        return state() == grant_state::held || state() == grant_state::suspect;
+        const grant_state now = state(); /* which may change between two looks */
+        return now == grant_state::held || now == grant_state::suspect;
     }
 
     std::chrono::milliseconds remaining() const noexcept

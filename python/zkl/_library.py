@@ -99,12 +99,17 @@ def said(value: Optional[bytes]) -> str:
 def options(kind: Any, **members: Any) -> Any:
     """Options; what is not given is 0, which is the default of each."""
     made = kind(size=ctypes.sizeof(kind))
+    fill(made, **members)
+    return made
+
+
+def fill(struct: Any, **members: Any) -> None:
+    """Sets members of a struct, and refuses a number that does not fit, where ctypes cuts it."""
     for name, value in members.items():
         value = text(value) if isinstance(value, str) else value
-        setattr(made, name, value)
-        if isinstance(value, int) and getattr(made, name) != value:
+        setattr(struct, name, value)
+        if isinstance(value, int) and getattr(struct, name) != value:
             raise OverflowError(f"{name}: {value} does not fit")
-    return made
 
 
 class Snapshot(Sequence[T]):
@@ -209,6 +214,11 @@ class Pointer:
     def closed(self) -> bool:
         return not self._open
 
+    @property
+    def inherited(self) -> bool:
+        """Whether this is a forked child, and the parent made it."""
+        return self._process is not _process
+
     def use(self, function: Callable[..., T], *arguments: Any) -> T:
         """Calls function(pointer, *arguments), which does not wait."""
         return self._noted(_Call(True), function, arguments)
@@ -252,7 +262,7 @@ class Pointer:
         return unneeded
 
     def _needed_by(self) -> List[_Call]:
-        return [call for call in list(self._calls) if call.needs()] if self._process is _process else []
+        return [call for call in list(self._calls) if call.needs()] if not self.inherited else []
 
     def _end(self) -> bool:
         if self._needed_by():

@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator, NamedTuple, NoReturn, Optional, Sequ
 
 from . import _c, errors
 from ._c import ChangeKind, Code, Loss, State
-from ._library import Handle, Pointer, called, drop, error_at, keep, lib, ms, said, text
+from ._library import Handle, Pointer, called, drop, error_at, fill, keep, lib, ms, said
 from .session import Session
 
 __all__ = ["Change", "ChangeKind", "Grant", "Loss", "OwnedGrant", "Part", "State"]
@@ -48,7 +48,7 @@ def _parts(handle: c_void_p) -> Iterator[Part]:
 def _changes(changes: Sequence[Change]) -> Tuple[Any, int]:
     made = (_c.Change * len(changes))()
     for one, c in zip(changes, made):
-        c.kind, c.version, c.path, c.size = one.kind, one.version, text(one.path), len(one.data)
+        fill(c, kind=one.kind, version=one.version, path=one.path, size=len(one.data))
         c.data = ctypes.cast(ctypes.c_char_p(one.data), c_void_p)
     return made, len(made)
 

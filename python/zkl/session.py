@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, NamedTuple, Opt
 
 from . import _c
 from ._c import LogLevel, Outage, SessionEvent
-from ._library import Pointer, called, drop, keep, lib, ms, new, options, said, text
+from ._library import Pointer, called, drop, fill, keep, lib, ms, new, options, said, text
 from .errors import Closed, Code, made
 from .stats import Stats, rendered
 
@@ -292,14 +292,18 @@ class AsyncSession(Session):
 
     def close(self) -> None:
         """Closes, which blocks the loop: aclose() does not."""
-        if not self._c.closed and not self._loop.is_closed():
-            self._loop.remove_reader(self._fd)
+        self._detach()
         super().close()
 
     async def aclose(self) -> None:
         if not self._c.closed:
-            self._loop.remove_reader(self._fd)
+            self._detach()
             await asyncio.to_thread(super().close)
+
+    def _detach(self) -> None:
+        """A forked child shares the parent's epoll: what it removes there, the parent loses."""
+        if not (self._c.closed or self._c.inherited or self._loop.is_closed()):
+            self._loop.remove_reader(self._fd)
 
     async def __aenter__(self) -> "AsyncSession":
         return self
@@ -350,7 +354,7 @@ def end_session(
     """Ends the session of another process, which is dead, by its claim: see zkl_session_end(). timeout limits the wait
     for the servers. The rest is what that process gave to its Session, whose timeout is session_timeout here."""
     password = (_c.SessionClaim * 1)()
-    password[0].id = claim.id
+    fill(password[0], id=claim.id)
     password[0].password[:] = claim.password
     access = _access(session_timeout, credentials, tls_ca, tls_cert, tls_key)
     lib.zkl_session_end(text(connect), options(_c.SessionOptions, **access), password, ms(timeout))

@@ -17,6 +17,9 @@ run "$cxx" --throw
 expect "an exception that nobody catches: SIGABRT" 134 "$status"
 expect_match "which says why" 'nobody catches this' "$err"
 
+run "$top_builddir/tests/cxx/changing"
+expect "owned() looks at the state once" 0 "$status"
+
 "$cxx" >"$scratch/cases"
 status=$?
 cat "$scratch/cases"

@@ -1,7 +1,9 @@
 """asyncio."""
 
 import asyncio
+import os
 import threading
+import warnings
 
 import zkl
 from check import CONNECT, HOUR, administrator, raises, raises_async
@@ -180,6 +182,27 @@ async def closed_inside(session, other, path):
 
 
 @in_loop
+async def forked(session, other, path):
+    """A child that closes takes nothing from the parent's loop."""
+
+    def served():
+        with open(f"/proc/self/fdinfo/{asyncio.get_running_loop()._selector.fileno()}") as info:
+            return [line for line in info if line.startswith("tfd:") and int(line.split()[1]) == session._fd]
+
+    for close in session.close, lambda: session.aclose().send(None):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if not child:
+            try:
+                close()
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        assert served()
+
+
+@in_loop
 async def turns(session, other, path):
     """Tasks that share a mutex exclude each other."""
     lock, inside, most = zkl.Mutex(session, path), 0, 0
@@ -261,4 +284,5 @@ async def shares(session, other, path):
     await asyncio.gather(*tasks.values())
 
 
-CASES = acquires, others, canceled, canceled_late, callbacks, closed_inside, turns, with_threads, outside, shares
+CASES = (acquires, others, canceled, canceled_late, callbacks, closed_inside, forked, turns, with_threads, outside,
+         shares)

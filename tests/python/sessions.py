@@ -39,6 +39,7 @@ def busy(session, other, path):
 
 def bad_arguments(session, other, path):
     """What ctypes or C would cut is refused."""
+    held, create = zkl.Semaphore(session, path, 1).acquire(), zkl.ChangeKind.CREATE
     for call in (
         lambda: zkl.Mutex(session, path + "\0behind"),
         lambda: zkl.Mutex(session, path, name="a\0b"),
@@ -46,6 +47,9 @@ def bad_arguments(session, other, path):
         lambda: zkl.Semaphore(session, path, 2**32 + 1),
         lambda: zkl.Semaphore(session, path, 1).acquire(2**32 + 1),
         lambda: zkl.DoubleBarrier(session, path, 2**32 + 2),
+        lambda: held.multi([zkl.Change(create, path + "-0", version=2**32 - 1)]),
+        lambda: held.multi([zkl.Change(2**32 + create, path + "-0")]),
+        lambda: zkl.end_session(CONNECT, zkl.Claim(2**64 + session.id, bytes(16)), HOUR),
         lambda: zkl.Session("127.0.0.1:1", tick=2**32),
         lambda: zkl.Session("127.0.0.1:1", no_such_option=1),
     ):
@@ -54,6 +58,7 @@ def bad_arguments(session, other, path):
             raise AssertionError(inspect.getsource(call))
         except Exception as error:
             assert re.search("does not fit|null character|retain_ms|no_such_option", str(error)), error
+    held.release()
     assert _library.ms(0.0001) == 1 and _library.ms(-1) == 0 and _library.ms(None) == _library.FOREVER
 
 
