@@ -84,11 +84,9 @@ static int children_by_name(const void *a, const void *b)
 /* Puts the chroot of the connect string before path. */
 static char *full_path(const struct settings *settings, const char *path)
 {
-    const char *chroot = strchr(connect_string(settings), '/');
+    const char *chroot = connect_chroot(settings);
 
-    if (!chroot || !chroot[1])
-        return g_strdup(path);
-    return strcmp(path, "/") == 0 ? g_strdup(chroot) : g_strconcat(chroot, path, NULL);
+    return *chroot && strcmp(path, "/") == 0 ? g_strdup(chroot) : g_strconcat(chroot, path, NULL);
 }
 
 int children_read(const struct settings *settings, zkl_session *session, const char *path,

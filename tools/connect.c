@@ -17,6 +17,13 @@ const char *connect_string(const struct settings *settings)
     return env && *env ? env : DEFAULT_CONNECT;
 }
 
+const char *connect_chroot(const struct settings *settings)
+{
+    const char *chroot = strchr(connect_string(settings), '/');
+
+    return chroot && chroot[1] ? chroot : "";
+}
+
 /* Writes what the library logs, for -v. Without -v a failure is told once, by its result. */
 static void connect_log_line(const zkl_log_record *record, void *data)
 {

@@ -8,6 +8,9 @@
 /* Returns the servers: those of --connect, else of ZKL_CONNECT, else the default. */
 const char *connect_string(const struct settings *settings);
 
+/* Returns the chroot of the connect string, which may be "". */
+const char *connect_chroot(const struct settings *settings);
+
 /* Returns the options that any connection to the servers needs: timeout, tick, TLS, and whether the
  * list of servers is fixed. */
 zkl_session_options connect_options(const struct settings *settings);

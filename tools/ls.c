@@ -76,19 +76,18 @@ static int ls_show(zkl_session *session, const char *path, int64_t timeout_ms, b
 struct walk {
     const struct settings *settings;
     zkl_session *session;
-    bool in_chroot;      /* where no path is the servers' own */
     struct table *table; /* NULL for JSON: */
     GString *json;
     size_t found;
 };
 
-/* Whether path is the servers' own, where the library reads no queue. */
+/* Whether path is the servers' own, where the library reads no queue. In a chroot none is. */
 static bool is_of_servers(const struct walk *w, const char *path)
 {
     static const char own[] = "/zookeeper";
     const size_t length = strlen(own);
 
-    return !w->in_chroot && strncmp(path, own, length) == 0 &&
+    return !*connect_chroot(w->settings) && strncmp(path, own, length) == 0 &&
            (path[length] == '\0' || path[length] == '/');
 }
 
@@ -171,9 +170,7 @@ static int ls_tree_show(const struct settings *settings, zkl_session *session, c
 {
     static const char *const heads[] = {"PATH", "HOLDS", "WAIT"};
     struct walk w = {.settings = settings, .session = session};
-    const char *chroot = strchr(connect_string(settings), '/');
 
-    w.in_chroot = chroot && chroot[1];
     if (json)
         w.json = g_string_new("[");
     else

@@ -199,8 +199,13 @@ status_of "$candidate"
 status=$?
 expect "TERM while the candidate is stopped" "0 1" "$status $(wc -l <"$scratch/leader.termed")"
 
+# A string for --on-lost that runs until a signal comes, and writes both to the file.
+until_told() { # SIGNAL FILE
+    echo "trap 'echo $1 >>$2; exit' $1; echo begun >>$2; while :; do sleep 0.05; done"
+}
+
 # What does not end a standby reaches --on-lost.
-lead $W/lost me --on-lost 'trap "echo USR1 >>$scratch/lost; exit" USR1; echo begun >>$scratch/lost; while :; do sleep 0.05; done'
+lead $W/lost me --on-lost "$(until_told USR1 "$scratch/lost")"
 wait_until "it leads" has_led me 1
 "$ZKL" break --yes $W/lost >"$scratch/out" 2>&1
 wait_until "--on-lost runs" test -s "$scratch/lost"
@@ -210,8 +215,8 @@ kill -TERM "$candidate"
 status_of "$candidate"
 
 # One that stands still when --on-lost begins does not know of it yet.
-"$ZKL" --session-timeout 4 lock $W/late --on-lost 'trap "echo USR1 >>$scratch/late; exit" USR1; echo begun >>$scratch/late
-    while :; do sleep 0.05; done' sh -c ': >"$scratch/late.ready"; exec sleep 1000' 2>/dev/null &
+"$ZKL" --session-timeout 4 lock $W/late --on-lost "$(until_told USR1 "$scratch/late")" \
+    sh -c ': >"$scratch/late.ready"; exec sleep 1000' 2>/dev/null &
 late=$!
 remember "$late"
 wait_until "it holds" test -e "$scratch/late.ready"
@@ -226,8 +231,8 @@ expect "and ends as one that was lost" 75 "$?"
 # What ends a standby ends zkl between two terms as well. (A second term would end with 4.)
 between_terms() { # WHAT STATUS COMMAND...: that ends the term of $candidate
     rm -f "$scratch"/{lost,led}
-    "${heard[@]}" "$ZKL" elect $W/lost me --on-lost 'trap "echo QUIT >>$scratch/lost; exit" QUIT; echo begun >>$scratch/lost
-        while :; do sleep 0.05; done' -- sh -c '[ ! -e "$scratch/led" ] || exit 4; echo >"$scratch/led"; exec sleep 1000' 2>/dev/null &
+    "${heard[@]}" "$ZKL" elect $W/lost me --on-lost "$(until_told QUIT "$scratch/lost")" -- \
+        sh -c '[ ! -e "$scratch/led" ] || exit 4; echo >"$scratch/led"; exec sleep 1000' 2>/dev/null &
     candidate=$!
     remember "$candidate"
     wait_until "it leads" test -s "$scratch/led"

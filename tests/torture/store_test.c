@@ -840,7 +840,7 @@ static void count_codes(const struct outcomes *o)
         told[-o->answers[i]]++;
 }
 
-/* For every request that the scene makes when none fails, which it does until the n-th does. */
+/* Each request that the scene makes when none fails: until the n-th fails it goes on as then. */
 static void play_way(const struct scene *scene, int servers, enum way way,
                      const struct outcomes *usual, unsigned requests)
 {

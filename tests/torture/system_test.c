@@ -254,7 +254,7 @@ static bool run_nth(int launcher, const struct round *round, const struct fault 
     return reached;
 }
 
-/* For every n that the scenario comes to when nothing fails, which it does until the n-th does. */
+/* Each call that the scenario makes when nothing fails: until the n-th fails it goes on as then. */
 static void *run_faults(void *data)
 {
     struct round *round = data;
